@@ -58,10 +58,11 @@ std::vector<Problem> unset_in(std::string_view text, std::string_view file) {
 
 }  // namespace
 
-Value parse_document(std::string text, const Environment& environment, std::string_view file) {
+Value parse_document(std::string text, const Environment& environment, std::string_view file,
+                     std::vector<Problem>* repeated_keys) {
   const std::string filled_in = substitute(std::move(text), environment, file);
   try {
-    return parse_yaml(filled_in, file);
+    return parse_yaml(filled_in, file, repeated_keys);
   } catch (const ConfigError& error) {
     Problem problem = error.problem();
     const std::vector<Problem> variables = unset_in(filled_in, file);

@@ -350,6 +350,22 @@ std::optional<Problem> sign_of_zookeeper(const Value& document, const std::strin
   return std::nullopt;
 }
 
+// A `store` that is misspelled or empty, as a problem; nothing if there is none.
+std::optional<Problem> sign_of_store(const Value& document, const std::string& file) {
+  if (document.is_null()) return std::nullopt;
+  for (const Value::Entry& entry : document.as_mapping()) {
+    std::string hint = did_you_mean(entry.key, {"store"});
+    if (hint.empty()) continue;
+    if (entry.key == "store") hint = kChooseStore;
+    return Problem{.file = file,
+                   .mark = entry.mark,
+                   .path = path_below("", entry.key),
+                   .message = "no store is configured",
+                   .hint = std::move(hint)};
+  }
+  return std::nullopt;
+}
+
 // The servers of many installations of the Python Nodepool are in this file.
 std::optional<Problem> unread_secure_file(const LoadOptions& options) {
   const std::filesystem::path file =
@@ -363,12 +379,14 @@ std::optional<Problem> unread_secure_file(const LoadOptions& options) {
       .hint = "pass it with `-s` if it has the servers, or " + std::string(kChooseStore)};
 }
 
-// Throws if servers of ZooKeeper seem to be missing by mistake. The default store would be empty:
-// the builder would build all images again, and the launcher create all ready nodes once more.
+// Throws if the store or servers of ZooKeeper seem to be missing by mistake. The default store
+// would be empty: the builder would build all images again, and the launcher create all ready nodes
+// once more.
 void check_default_store(const Value& document, const Value& secure_document,
                          const LoadOptions& options) {
   std::optional<Problem> doubt = sign_of_zookeeper(document, options.path);
   if (!doubt) doubt = sign_of_zookeeper(secure_document, options.secure_path.value_or(""));
+  if (!doubt) doubt = sign_of_store(document, options.path);
   if (!doubt) doubt = unread_secure_file(options);
   if (doubt) report_server_problem(*std::move(doubt), options);
 }
@@ -415,7 +433,7 @@ std::vector<Problem> find_warnings(const Section& root, const DriverSchemas& dri
 Value read_document(const std::string& path, const Environment& environment,
                     std::vector<Problem>& warnings) {
   const std::string text = read_file(path);
-  Value document = parse_document(text, environment, path);
+  Value document = parse_document(text, environment, path, &warnings);
   std::ranges::move(unset_variables(text, environment, path), std::back_inserter(warnings));
   return document;
 }

@@ -3,6 +3,7 @@
 #include <ranges>
 #include <utility>
 
+#include "config/wording.h"
 #include "config/yaml.h"
 
 namespace nodepool::config {
@@ -33,15 +34,23 @@ void add_size(const Value& value, Size& size) {
 
 }  // namespace
 
-void ValueBuilder::Entries::put(Value::Entry entry) {
+int ValueBuilder::Entries::put(Value::Entry entry) {
+  const int line = entry.mark.line;
+  return std::exchange(place_of(std::move(entry)).line, line);
+}
+
+// Puts the entry into its place, which is valid until the next call.
+ValueBuilder::Entries::Place& ValueBuilder::Entries::place_of(Value::Entry entry) {
   // `1` and `"1"` are different keys with the same text.
   std::string identity = std::to_string(static_cast<int>(entry.key_kind)) + entry.key;
-  const auto [found, is_new] = index_.try_emplace(std::move(identity), entries_.size());
+  const auto [found, is_new] =
+      places_.try_emplace(std::move(identity), Place{.index = entries_.size()});
   if (is_new) {
     entries_.push_back(std::move(entry));
   } else {
-    entries_[found->second] = std::move(entry);
+    entries_[found->second.index] = std::move(entry);
   }
+  return found->second;
 }
 
 ConfigError ValueBuilder::error(Mark mark, std::string message, std::string hint) const {
@@ -93,9 +102,22 @@ void ValueBuilder::end_collection() {
   }
   // Merged keys come first, so that the mapping's own keys replace them.
   Entries entries;
-  for (Value::Entry& entry : done.merged) entries.put(std::move(entry));
-  for (Value::Entry& entry : done.entries) entries.put(std::move(entry));
+  for (Value::Entry& entry : done.merged) entries.put_merged(std::move(entry));
+  for (Value::Entry& entry : done.entries) put_own(std::move(entry), entries);
   add(Value::mapping(entries.take(), done.mark), done.anchor);
+}
+
+void ValueBuilder::put_own(Value::Entry entry, Entries& entries) {
+  constexpr std::size_t kMostRepeated = 100;
+  const Mark mark = entry.mark;
+  std::string key = in_quotes(entry.key);
+  const int line = entries.put(std::move(entry));
+  if (line == 0 || repeated_keys_.size() >= kMostRepeated) return;
+  repeated_keys_.push_back(
+      {.file = file_,
+       .mark = mark,
+       .message = "the key " + std::move(key) + " is already set on line " + std::to_string(line),
+       .hint = "only the last one is used"});
 }
 
 void ValueBuilder::add(Value value, std::size_t anchor) {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "config/problem.h"
 #include "config/value.h"
 
 namespace nodepool::config {
@@ -27,6 +28,10 @@ class ValueBuilder {
   // The finished document.
   Value take() { return std::move(root_); }
 
+  // The keys that replace an earlier one in the same mapping, not one that `<<` merges. Only the
+  // first ones of a file with many.
+  std::vector<Problem> take_repeated_keys() { return std::move(repeated_keys_); }
+
   // An error at a place in this file.
   ConfigError error(Mark mark, std::string message, std::string hint = {}) const;
 
@@ -34,12 +39,24 @@ class ValueBuilder {
   // The entries of a mapping. A repeated key takes the later value and keeps its position.
   class Entries {
    public:
-    void put(Value::Entry entry);
+    // A key that `<<` merges.
+    void put_merged(Value::Entry entry) { place_of(std::move(entry)); }
+
+    // A key of the mapping itself. Returns the line of the earlier one that it replaces; 0: none.
+    int put(Value::Entry entry);
+
     Value::Mapping take() { return std::move(entries_); }
 
    private:
+    struct Place {
+      std::size_t index = 0;
+      int line = 0;  // of the mapping's own key; 0: none yet
+    };
+
+    Place& place_of(Value::Entry entry);
+
     Value::Mapping entries_;
-    std::unordered_map<std::string, std::size_t> index_;
+    std::unordered_map<std::string, Place> places_;
   };
 
   // An unfinished list or mapping.
@@ -55,6 +72,7 @@ class ValueBuilder {
   };
 
   void begin(Open open);
+  void put_own(Value::Entry entry, Entries& entries);
   void add(Value value, std::size_t anchor);
   void add_to(Open& mapping, Value value);
   void merge(Open& mapping, const Value& value);
@@ -63,6 +81,7 @@ class ValueBuilder {
 
   std::string file_;
   Value root_;
+  std::vector<Problem> repeated_keys_;
   std::vector<Open> open_;
   std::unordered_map<std::size_t, Value> anchors_;
   std::size_t values_ = 0;       // added so far

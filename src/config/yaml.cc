@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <istream>
+#include <iterator>
 #include <memory>
 #include <streambuf>
 #include <system_error>
@@ -79,6 +80,8 @@ class Events : public YAML::EventHandler {
   Events(Source& source, std::string_view file) : source_(source), builder_(file) {}
 
   Value take() { return builder_.take(); }
+
+  std::vector<Problem> take_repeated_keys() { return builder_.take_repeated_keys(); }
 
   // The position of the last scalar, including its anchor and tag; null if there is none.
   const YAML::Mark& last_scalar() const { return last_scalar_; }
@@ -245,7 +248,8 @@ void check_last_quote(std::string_view text, const YAML::Mark& scalar, std::stri
 
 }  // namespace
 
-Value parse_yaml(std::string_view text, std::string_view file) {
+Value parse_yaml(std::string_view text, std::string_view file,
+                 std::vector<Problem>* repeated_keys) {
   if (text.size() > kMaxFileSize) {
     throw error_in(file, {}, "the file is larger than " + mebibytes(kMaxFileSize));
   }
@@ -272,6 +276,9 @@ Value parse_yaml(std::string_view text, std::string_view file) {
                    std::move(hint));
   }
   check_last_quote(text, events.last_scalar(), file);
+  if (repeated_keys != nullptr) {
+    std::ranges::move(events.take_repeated_keys(), std::back_inserter(*repeated_keys));
+  }
   return events.take();
 }
 

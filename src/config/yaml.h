@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "config/problem.h"
 #include "config/value.h"
 
 namespace nodepool::config {
@@ -27,7 +29,10 @@ inline constexpr std::size_t kMaxMemory = std::size_t{300} << 20;  // bytes
 // `!!binary`, `!!set`, `!!omap` and `!!pairs` are rejected.
 // `file` is for messages. Throws ConfigError for invalid YAML, a second document, an unknown tag,
 // invalid UTF-8, control characters, and an exceeded limit.
-Value parse_yaml(std::string_view text, std::string_view file);
+// Appends to `repeated_keys`, if it is not null, a problem for each of several equal keys but the
+// first one, up to 100.
+Value parse_yaml(std::string_view text, std::string_view file,
+                 std::vector<Problem>* repeated_keys = nullptr);
 
 // The whole content of the file. Throws ConfigError if it cannot be read or is larger than `limit`,
 // in bytes.

@@ -192,13 +192,10 @@ bool CleanupWorker::may_be_served_by_others(const NodeRequest& request) const {
       });
 }
 
-// Whether the node is about to be deleted: nothing hands it out, and its lock says nothing about
-// its request.
+// Whether the node is gone or about to be deleted, so that its lock says nothing about its request.
 bool CleanupWorker::is_discarded(const std::string& node_id) const {
   const Node* node = context_.records.nodes.find(node_id);
-  if (node == nullptr) return true;
-  const bool is_under_way = node->state == NodeState::building || node->state == NodeState::in_use;
-  return is_reclaimable(node->state) && !is_under_way;
+  return node == nullptr || model::is_discarded(node->state);
 }
 
 // Reads the store, as the tables may be stale.

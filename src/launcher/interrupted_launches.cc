@@ -45,14 +45,15 @@ bool InterruptedLaunches::offers_all_labels(const NodeRequest& request) const {
 }
 
 // All nodes are unlocked, and none is still `init`. The node of an earlier failed launch does not
-// count: it keeps its request until its machine is deleted.
+// count. A replaced provider resumes nothing: it may have left the launch to its successor, which
+// evaluates all pending requests.
 bool InterruptedLaunches::is_interrupted(const NodeRequest& request) const {
+  if (!provider_.quota->is_in_service()) return false;
   if (request.state != model::RequestState::pending || requests_.contains(request.id)) return false;
   if (!offers_all_labels(request)) return false;
   model::IdSet nodes = context_.records.nodes.allocated_to(request.id);
   std::erase_if(nodes, [this](const std::string& id) {
-    const NodeState state = context_.records.nodes.find(id)->state;
-    return is_reclaimable(state) && state != NodeState::building;
+    return is_discarded(context_.records.nodes.find(id)->state);
   });
   if (nodes.empty() || nodes.size() != request.node_types.size()) return false;
   return std::ranges::all_of(nodes, [this](const std::string& id) {

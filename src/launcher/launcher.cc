@@ -250,7 +250,9 @@ void Launcher::put_in_service(std::shared_ptr<driver::Provider> provider) {
 
 Task<> Launcher::take_out_of_service(std::string name) {
   problem_sources_.erase(name);
-  return stop_workers(providers_.extract(name).mapped());
+  ProviderInService service = std::move(providers_.extract(name).mapped());
+  service.quota->leave_service();
+  return stop_workers(std::move(service));
 }
 
 Task<> Launcher::adapt(const config::Config& config) {

@@ -34,6 +34,10 @@ class ProviderQuota {
 
   Task<> stop();
 
+  // The provider was replaced or removed. Pools may keep it until its successor has started.
+  void leave_service() { is_in_service_ = false; }
+  bool is_in_service() const { return is_in_service_; }
+
   // The provider's last known limits. Returns nothing before its first response. Triggers a refresh
   // if they are stale.
   const std::optional<driver::Limits>& available();
@@ -97,6 +101,7 @@ class ProviderQuota {
   std::int64_t answered_ = 0;        // the number of the last one that has ended
   std::int64_t known_refusals_ = 0;  // the refusals before the query of the limits was sent
   bool is_querying_ = false;
+  bool is_in_service_ = true;
   async::Event query_ended_{"the response to another query of the quota"};
   std::shared_ptr<ProviderLaunches> launches_;
   async::Event suspensions_changed_{"a refused launch"};

@@ -95,7 +95,8 @@ Task<> RequestsInProgress::resume(std::string request_id, ProviderInService prov
   ids_.insert(request_id);
   context_.history.resumed(request_id, pool_.id);
   const auto is_unfinished = [this](const std::string& id) {
-    return context_.records.nodes.find(id)->state != model::NodeState::ready;
+    const model::NodeState state = context_.records.nodes.find(id)->state;
+    return state != model::NodeState::ready && !is_discarded(state);
   };
   reserve(*context_.records.requests.find(request_id), provider,
           {.launches = std::ranges::count_if(context_.records.nodes.allocated_to(request_id),

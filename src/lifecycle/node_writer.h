@@ -27,7 +27,11 @@ Task<> save_locked(NodeWriter writer, model::Node& node, const coordination::Loc
 
 // Takes an unlocked node out of service: sets it to `deleting` if `is_due`, called with its current
 // record, returns true; it may comment the record. A launcher then reclaims the node. Returns
-// whether it has done so. Throws StoreError, RecordError.
+// whether it has done so. Throws StoreError, RecordError. The request API and the driver of static
+// hosts use model::change_node() instead: they must tell a locked node, which is worth another
+// attempt, from one that is gone or not due, and they may not use this module. The
+// launcher does not use it where it holds the node's lock already (save_locked()), or where it
+// frees a node for a request, whose version the same transaction must prove.
 Task<bool> retire(NodeWriter writer, std::string id, std::function<bool(model::Node&)> is_due);
 
 }  // namespace nodepool::lifecycle

@@ -141,6 +141,10 @@ bool is_reclaimable(NodeState state) {
   return false;
 }
 
+bool is_discarded(NodeState state) {
+  return is_reclaimable(state) && state != NodeState::building && state != NodeState::in_use;
+}
+
 bool Node::has_label(std::string_view label) const {
   return std::ranges::find(type, label) != type.end();
 }

@@ -39,6 +39,10 @@ inline constexpr NodeState kAllNodeStates[] = {
 // or its requestor released it.
 bool is_reclaimable(NodeState state);
 
+// Whether a node in this state is about to be deleted: nothing hands it out. The node of a failed
+// launch keeps its request until its machine is deleted, but has no part in another launch for it.
+bool is_discarded(NodeState state);
+
 // A machine, or a slot of one: /nodepool/nodes/<id>. Field names are the record's keys, with '_'
 // for '-'; an absent optional is null in the record. Times are seconds since the epoch.
 struct Node {

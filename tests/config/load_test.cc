@@ -308,6 +308,17 @@ TEST(Load, WarnsOfWhatTheCheckerRefuses) {
       IsEmpty());
 }
 
+TEST(Load, WarnsOfAKeyThatReplacesAnEarlierOne) {
+  EXPECT_THAT(warnings("labels: [{name: a}]\nproviders: []\nlabels: [{name: b}]\n"),
+              ElementsAre("nodepool.yaml:3:1: the key `labels` is already set on line 1 (only the "
+                          "last one is used)"));
+  const std::string merged = "labels:\n  - &a {name: a, min-ready: 1}\n  - <<: *a\n    name: b\n";
+  EXPECT_THAT(warnings(merged), IsEmpty());
+  EXPECT_THAT(warnings(merged + "    name: c\n"),
+              ElementsAre("nodepool.yaml:5:5: the key `name` is already set on line 4 (only the "
+                          "last one is used)"));
+}
+
 TEST(Load, RefusesWhatCannotWork) {
   EXPECT_THAT(refusal(""), HasSubstr("nodepool.yaml: must be a mapping, not nothing"));
   EXPECT_THAT(refusal("- a\n"), HasSubstr("must be a mapping, not a list"));
@@ -437,6 +448,18 @@ TEST(Load, RefusesTheDefaultStoreInPlaceOfZooKeeper) {
   EXPECT_EQ(refusal("zookeeper-servers: []", kServers), "");
   EXPECT_THAT(refusal("labels: []", "zookeeper-auth: {user: a, password: b}"),
               HasSubstr("secure.conf:1:1: zookeeper-auth: no ZooKeeper servers"));
+}
+
+TEST(Load, RefusesTheDefaultStoreInPlaceOfAMisspelledOrEmptyOne) {
+  for (const std::string key : {"stor", "Store", "stores"}) {
+    EXPECT_EQ(refusal("labels: []\n" + key + ": sqlite:///srv/n.db\n"),
+              "nodepool.yaml:2:1: " + key + ": no store is configured (did you mean `store`?)");
+    EXPECT_EQ(refusal("store: sqlite:///n.db\n" + key + ": sqlite:///srv/n.db\n"), "");
+    EXPECT_EQ(refusal(kServers + key + ": sqlite:///srv/n.db\n"), "");
+  }
+  EXPECT_EQ(refusal("store:\n"),
+            "nodepool.yaml:1:1: store: no store is configured (set `store: "
+            "sqlite:///var/lib/nodepool/nodepool.db` to use the embedded store)");
 }
 
 TEST(Load, RefusesTheDefaultStoreBesideASecureFileThatIsNotRead) {

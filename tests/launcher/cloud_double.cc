@@ -36,6 +36,8 @@ class CloudProvider final : public driver::LaunchingProvider {
   const driver::ProviderConfig& config() const override { return *config_; }
   Task<> start() override {
     ++cloud_->starts;
+    const async::Duration time = cloud_->start_time;
+    if (time > async::Duration()) co_await context_.runtime.clock.sleep_for(time);
     if (!cloud_->start_failure.empty()) throw std::runtime_error(cloud_->start_failure);
     co_return;
   }

@@ -19,6 +19,7 @@ struct Cloud {
   async::Duration limits_time{};  // of available()
   std::string start_failure;      // thrown by start() unless empty
   int starts = 0;                 // calls so far
+  async::Duration start_time{};   // of start()
   std::map<std::string, driver::Resources, std::less<>> needs;     // by label; else one instance
   std::map<std::string, std::string, std::less<>> label_problems;  // by label
   async::Duration launch_time{};

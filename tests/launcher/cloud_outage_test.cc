@@ -130,6 +130,25 @@ TEST_F(CloudTest, a_launch_that_a_replaced_provider_cannot_complete_is_resumed_b
   EXPECT_EQ(cloud_->launches, 4);
 }
 
+TEST_F(CloudTest, a_replaced_provider_resumes_nothing_until_its_successor_has_started) {
+  cloud_->launch_time = seconds(1);
+  start(kCloud);
+  const std::string id = request({"small"});
+  const auto begun = nodes();
+  ASSERT_EQ(begun.size(), 1U);
+  cloud_->launch_error.emplace(driver::LaunchError::Kind::replaced, "401 Unauthorized");
+  cloud_->start_time = seconds(15);
+  begin_to_reconfigure(std::string(kCloud) + "    max-concurrency: 5\n");
+  pass(seconds(10));
+  EXPECT_EQ(state(id), RequestState::pending);
+  EXPECT_EQ(cloud_->launches, 1);
+  cloud_->launch_error.reset();
+  pass(seconds(10));
+  EXPECT_EQ(state(id), RequestState::fulfilled);
+  EXPECT_THAT(read_request(id).nodes, ElementsAre(begun[0].id));
+  EXPECT_EQ(cloud_->launches, 2);
+}
+
 TEST_F(CloudTest, a_cloud_that_responds_but_launches_nothing_has_its_request_declined) {
   start(kCloud);
   cloud_->launch_error.emplace(driver::LaunchError::Kind::unanswered, "503 Service Unavailable");

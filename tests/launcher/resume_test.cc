@@ -99,6 +99,23 @@ class ResumeTest : public LauncherFixture {
     EXPECT_THAT(machines(), IsEmpty());
   }
 
+  // Kills the launcher while it launches both nodes of a request, one of which another pool has
+  // failed to launch before: that machine is still being deleted. Returns the nodes.
+  std::set<std::string> interrupt_after_failed_launch(const std::string& yaml) {
+    start(yaml);
+    request_ = post_request({"small", "small"});
+    for (std::size_t i = 0; i < kMany && begun_nodes().size() < 2; ++i) step();
+    const std::set<std::string> begun = begun_nodes();
+    Node failed = read_node(*begun.begin());
+    failed.provider = "of-another-launcher";
+    failed.launch_journal = {};
+    failed.set_state(NodeState::deleting, clock_.wall_seconds());
+    as_requestor(requestor_->create(model::node_path(""), to_record(failed),
+                                    coordination::CreateMode::persistent_sequential));
+    kill();
+    return begun;
+  }
+
   std::string request_;
 };
 
@@ -237,25 +254,27 @@ TEST_F(ResumeTest, a_launcher_of_the_pool_without_the_label_leaves_it_to_others)
   expect_the_same_nodes_to_be_handed_out();
 }
 
-// As after a launch of another pool that failed: its machine is still being deleted.
 TEST_F(ResumeTest, a_node_that_the_request_had_before_does_not_prevent_it) {
-  start(kFake);
-  request_ = post_request({"small", "small"});
-  for (std::size_t i = 0; i < kMany && begun_nodes().size() < 2; ++i) step();
-  const std::set<std::string> begun = begun_nodes();
+  const std::set<std::string> begun = interrupt_after_failed_launch(kFake);
   ASSERT_THAT(begun, SizeIs(2));
-  Node failed = read_node(*begun.begin());
-  failed.provider = "of-another-launcher";
-  failed.launch_journal = {};
-  failed.set_state(NodeState::deleting, clock_.wall_seconds());
-  as_requestor(requestor_->create(model::node_path(""), to_record(failed),
-                                  coordination::CreateMode::persistent_sequential));
-  kill();
   start(kFake);
   for (int i = 0; i < 60 && state(request_) != RequestState::fulfilled; ++i) pass(seconds(1));
   ASSERT_EQ(state(request_), RequestState::fulfilled);
   EXPECT_THAT(read_request(request_).nodes, UnorderedElementsAreArray(begun));
   EXPECT_THAT(machines(), SizeIs(2));
+}
+
+TEST_F(ResumeTest, a_node_that_the_request_had_before_does_not_count_for_max_concurrency) {
+  const std::string limited = std::string(kFake) + "    max-concurrency: 3\n";
+  ASSERT_THAT(interrupt_after_failed_launch(limited), SizeIs(2));
+  start(limited);
+  pass(seconds(5));
+  const std::string other = request({"small"});
+  const std::string last = request({"small"});
+  pass(seconds(3));
+  ASSERT_EQ(state(request_), RequestState::pending) << "two launches are under way";
+  EXPECT_EQ(state(other), RequestState::pending) << "the third launch";
+  EXPECT_EQ(state(last), RequestState::requested);
 }
 
 TEST_F(ResumeTest, a_request_with_pools_that_do_not_return_fails) {

@@ -149,6 +149,17 @@ TEST(NodeStateTest, only_abandoned_states_are_reclaimed) {
   }
 }
 
+TEST(NodeStateTest, only_nodes_that_nothing_hands_out_are_discarded) {
+  for (const NodeState state : {NodeState::init, NodeState::building, NodeState::testing,
+                                NodeState::ready, NodeState::in_use, NodeState::hold}) {
+    EXPECT_FALSE(is_discarded(state)) << to_string(state);
+  }
+  for (const NodeState state : {NodeState::used, NodeState::failed, NodeState::aborted,
+                                NodeState::deleting, NodeState::deleted}) {
+    EXPECT_TRUE(is_discarded(state)) << to_string(state);
+  }
+}
+
 constexpr auto kRequestRecord =
     R"({"state": "fulfilled", "state_time": 1795230265.9253037, "declined_by": [], )"
     R"("node_types": ["t1"], "nodes": ["0000000002"], "reuse": true, "requestor": "sys1", )"

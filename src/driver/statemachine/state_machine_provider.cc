@@ -13,6 +13,7 @@
 #include "async/event.h"
 #include "driver/statemachine/launch_journal.h"
 #include "driver/statemachine/removal.h"
+#include "driver/statemachine/silence.h"
 #include "driver/statemachine/state_machine_driver.h"
 #include "model/image_paths.h"
 #include "model/paths.h"
@@ -24,20 +25,30 @@ namespace {
 // Timeout of one attempt to delete a machine.
 constexpr auto kDeleteTimeout = std::chrono::seconds(600);
 
+// Without a response for so long, a deletion of a replaced provider ends. Shorter outages are left
+// to it, because a provider that was removed has no successor.
+constexpr auto kDeletionSilenceIfReplaced = std::chrono::seconds(30);
+
 // Ends the wait for a deletion that the cloud does not report to a replaced provider. Its
 // successor, perhaps with other credentials, makes the next attempt.
 class DeletionTracer final : public async::CallTracer {
  public:
-  explicit DeletionTracer(std::shared_ptr<const bool> is_serving)
-      : is_serving_(std::move(is_serving)) {}
+  DeletionTracer(const async::Clock& clock, std::shared_ptr<const bool> is_serving)
+      : clock_(clock), is_serving_(std::move(is_serving)) {}
+
+  void polled(std::string_view /*list*/) override { silence_.note(true, clock_.now()); }
 
   void poll_failed(std::string_view list, std::string_view reason) override {
-    if (*is_serving_) return;
+    silence_.note(false, clock_.now());
+    const auto silence = silence_.current(clock_.now());
+    if (*is_serving_ || silence < kDeletionSilenceIfReplaced) return;
     throw std::runtime_error(fmt::format("could not poll {}: {}", list, reason));
   }
 
  private:
+  const async::Clock& clock_;
   std::shared_ptr<const bool> is_serving_;
+  Silence silence_;
 };
 
 }  // namespace
@@ -228,7 +239,7 @@ Task<std::map<std::string, std::string>> StateMachineProvider::terminated() {
 }
 
 Task<std::optional<model::Node>> StateMachineProvider::reclaim(NodeRecord& record) {
-  const auto tracer = std::make_shared<DeletionTracer>(context_.is_serving);
+  const auto tracer = std::make_shared<DeletionTracer>(context_.runtime.clock, context_.is_serving);
   const bool may_be_replaced = *context_.is_serving;  // not a command's
   if (may_be_replaced) async::set_tracer(co_await boost::asio::this_coro::executor, tracer);
   const auto deadline = context_.runtime.clock.now() + kDeleteTimeout;

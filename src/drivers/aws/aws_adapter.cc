@@ -70,7 +70,13 @@ Task<driver::Instance> AwsAdapter::create(driver::CreateSpec spec, driver::Launc
 
 Task<> AwsAdapter::remove(model::Json external_id, driver::LaunchSteps& steps) {
   std::function<void()> accepted = [&steps] { steps.removal_accepted(); };
-  co_await remove_machine(context_, parse_external_id(external_id), std::move(accepted));
+  driver::Metadata owner;
+  if (const model::Node* node = steps.node()) {
+    owner = {{std::string(driver::kProviderNameKey), node->provider.value_or("")},
+             {std::string(driver::kNodeIdKey), node->id}};
+  }
+  co_await remove_machine(context_, parse_external_id(external_id), std::move(owner),
+                          std::move(accepted));
 }
 
 Task<driver::MachineList> AwsAdapter::list() {

@@ -1,8 +1,12 @@
 #include "drivers/aws/instance_removal.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "driver/cloud_error.h"
+#include "driver/ownership.h"
 #include "driver/statemachine/wait_in_listing.h"
 #include "drivers/aws/poll_intervals.h"
 
@@ -64,15 +68,32 @@ Task<> release_host(MachineContext context, std::string id) {
   }
 }
 
+// The instances to terminate. A Python launcher writes the id of an instance into the node's record
+// only when it runs: if it is killed before, the record has just the host, which EC2 does not
+// release while it is occupied.
+Task<std::vector<std::string>> instances_of(MachineContext context, ExternalId id,
+                                            driver::Metadata owner) {
+  std::vector<std::string> ids;
+  if (!id.instance.empty()) ids.push_back(id.instance);
+  if (!ids.empty() || owner.empty()) co_return ids;
+  const auto list = co_await context.view.instances().get(kPollInterval);
+  for (const Ec2Instance& instance : list->all()) {
+    const bool is_on_host = instance.host_id == id.host && !instance.is_gone();
+    if (is_on_host && driver::carries(instance.tags, owner)) ids.push_back(instance.id);
+  }
+  co_return ids;
+}
+
 }  // namespace
 
-Task<> remove_machine(MachineContext context, ExternalId id, std::function<void()> accepted) {
-  if (!id.instance.empty()) {
-    const bool was_there = co_await request_termination(context, id.instance);
-    if (was_there) {
-      if (accepted) accepted();
-      co_await wait_until_terminated(context, id.instance);
-    }
+Task<> remove_machine(MachineContext context, ExternalId id, driver::Metadata owner,
+                      std::function<void()> accepted) {
+  const std::vector<std::string> instances = co_await instances_of(context, id, std::move(owner));
+  for (const std::string& instance : instances) {
+    const bool was_there = co_await request_termination(context, instance);
+    if (!was_there) continue;
+    if (accepted) accepted();
+    co_await wait_until_terminated(context, instance);
   }
   if (!id.host.empty()) co_await release_host(context, id.host);
 }

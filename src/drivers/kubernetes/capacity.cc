@@ -1,5 +1,6 @@
 #include "drivers/kubernetes/capacity.h"
 
+#include <algorithm>
 #include <map>
 
 #include "driver/ownership.h"
@@ -11,27 +12,48 @@ using async::Task;
 
 namespace {
 
-std::map<std::string, double, std::less<>> capacity_of(const Element& node) {
-  const auto spec = node.optional_object("spec");
-  const bool takes_pods = !spec || !spec->boolean_or("unschedulable", false);
-  const auto status = node.optional_object("status");
-  const auto allocatable = status ? status->optional_object("allocatable") : std::nullopt;
-  if (!allocatable || !takes_pods) return {};
-  return amounts_of(*allocatable);
+struct ClusterNode {
+  std::string name;
+  bool takes_pods = true;
+  std::map<std::string, double, std::less<>> capacity;
+};
+
+// The scheduler gives no pods to a node that is not ready, or whose condition is unknown.
+bool is_ready(const Element& status) {
+  return std::ranges::all_of(status.list("conditions"), [](const Element& condition) {
+    return condition.text_or("type") != "Ready" || condition.text_or("status") == "True";
+  });
+}
+
+ClusterNode read_cluster_node(const Element& object) {
+  ClusterNode node{.name = object.object("metadata").text("name"), .capacity = {}};
+  if (const auto spec = object.optional_object("spec")) {
+    node.takes_pods = !spec->boolean_or("unschedulable", false);
+  }
+  const auto status = object.optional_object("status");
+  if (!status) return node;
+  node.takes_pods = node.takes_pods && is_ready(*status);
+  if (const auto allocatable = status->optional_object("allocatable")) {
+    node.capacity = amounts_of(*allocatable);
+  }
+  return node;
 }
 
 }  // namespace
 
-Task<driver::Limits> cluster_capacity(KubeApi& api) {
-  driver::Limits limits;
-  const auto nodes = co_await api.list("list nodes", "/api/v1/nodes", "", capacity_of);
-  for (const auto& node : nodes) {
-    for (const auto& [name, amount] : node) limits[name] += amount;
+Task<ClusterCapacity> cluster_capacity(KubeApi& api) {
+  ClusterCapacity capacity;
+  const auto nodes = co_await api.list("list nodes", "/api/v1/nodes", "", read_cluster_node);
+  for (const ClusterNode& node : nodes) {
+    if (!node.takes_pods) continue;
+    capacity.hosts.insert(node.name);
+    for (const auto& [name, amount] : node.capacity) capacity.total[name] += amount;
   }
-  co_return limits;
+  co_return capacity;
 }
 
-void add_usage(std::vector<driver::Machine>& machines, const std::vector<Pod>& pods) {
+void add_usage(std::vector<driver::Machine>& machines, const std::vector<Pod>& pods,
+               const std::set<std::string, std::less<>>& hosts) {
   std::map<std::string, std::size_t, std::less<>> spaces;
   for (std::size_t i = 0; i < machines.size(); ++i) {
     spaces.emplace(machines[i].external_id.string_value(), i);
@@ -39,6 +61,7 @@ void add_usage(std::vector<driver::Machine>& machines, const std::vector<Pod>& p
   }
   for (const Pod& pod : pods) {
     if (pod.phase == "Succeeded" || pod.phase == "Failed") continue;
+    if (!pod.host.empty() && !hosts.contains(pod.host)) continue;
     const auto space = spaces.find(pod.space);
     if (space != spaces.end()) {
       driver::Resources& resources = machines[space->second].resources;

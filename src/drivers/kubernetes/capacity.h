@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "driver/resources.h"
@@ -9,11 +12,21 @@
 
 namespace nodepool::drivers::kubernetes {
 
-// The total capacity of the cluster's schedulable nodes. Throws CloudError.
-async::Task<driver::Limits> cluster_capacity(KubeApi& api);
+// What the cluster's nodes that take pods have in total.
+struct ClusterCapacity {
+  driver::Limits total;
+  std::set<std::string, std::less<>> hosts;  // these nodes
+};
+
+// The capacity of the cluster's nodes that are ready and not cordoned. One that does not report
+// whether it is ready counts. Throws CloudError.
+async::Task<ClusterCapacity> cluster_capacity(KubeApi& api);
 
 // Its usage: adds to each of `machines`, whose external ids are namespaces, what its pods request,
-// and a machine for every other pod of the cluster. A pod that has ended takes nothing.
-void add_usage(std::vector<driver::Machine>& machines, const std::vector<Pod>& pods);
+// and a machine for every other pod of the cluster. A pod that has ended, or runs on none of
+// `hosts`, takes nothing; one that waits for a host takes its request. A namespace is one instance,
+// wherever its pods run.
+void add_usage(std::vector<driver::Machine>& machines, const std::vector<Pod>& pods,
+               const std::set<std::string, std::less<>>& hosts);
 
 }  // namespace nodepool::drivers::kubernetes

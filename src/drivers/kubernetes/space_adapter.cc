@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "driver/cloud_error.h"
 #include "driver/ownership.h"
@@ -17,6 +18,10 @@ using async::Task;
 using driver::CloudError;
 
 namespace {
+
+// When the contents of a namespace that is being deleted are reported as obstacles: many take a
+// while to end.
+constexpr auto kObstaclePatience = std::chrono::minutes(5);
 
 bool is_of_a_node(const Space& space) {
   return !driver::value_of(space.attached, driver::kNodeIdKey).empty();
@@ -89,7 +94,8 @@ Task<> SpaceAdapter::remove(model::Json external_id, driver::LaunchSteps& steps)
   co_await remove_space(external_id.string_value(), std::move(accepted));
 }
 
-// A namespace exists until its controllers have deleted its contents.
+// A namespace exists until its controllers have deleted its contents, which finalizers may hold up
+// for ever.
 Task<> SpaceAdapter::remove_space(std::string name, std::function<void()> accepted) {
   if (name.empty()) throw CloudError(CloudError::Kind::failed, "the node's external id is no name");
   const bool was_there = co_await spaces_->remove(name);
@@ -101,8 +107,16 @@ Task<> SpaceAdapter::remove_space(std::string name, std::function<void()> accept
   driver::SharedPoller<SpaceList>& space_list = endpoint_->space_list();
   driver::PollWaiter awaited = space_list.await_removal();
   // If it is not being deleted, it is a new one with the same name.
-  const auto removal_of = [](const Space& space) {
-    return space.is_going ? driver::Removal::in_progress : driver::Removal::done;
+  const auto begun = runtime_.clock.now();
+  const auto removal_of = [this, begun](const Space& space) {
+    if (!space.is_going) return driver::Removal::done;
+    const bool is_due = runtime_.clock.now() - begun >= kObstaclePatience;
+    if (is_due && !space.obstacles.empty()) {
+      throw CloudError(CloudError::Kind::failed,
+                       fmt::format("{} {} is still being deleted: {}", spaces_->word(), space.name,
+                                   space.obstacles));
+    }
+    return driver::Removal::in_progress;
   };
   const std::function<Task<bool>()> is_gone = [this, &name] { return this->is_gone(name); };
   const driver::ListingWait wait{runtime_, log_, "namespaces"};
@@ -137,7 +151,7 @@ Task<driver::MachineList> SpaceAdapter::list() {
     if (pod == nullptr || pod->is_going) machine.state = driver::Machine::State::stopped;
     if (pod == nullptr) machine.explanation = "the pod of " + space.name + " has been deleted";
   }
-  if (config_->is_limited_to_capacity()) add_usage(list.machines, pods->all());
+  if (hosts_) add_usage(list.machines, pods->all(), *hosts_);
   // The projects of the Python Nodepool have no tags. Here they take no resources: their pods are
   // counted above, or with the records of their nodes.
   for (const Space& space : spaces->all()) {
@@ -185,7 +199,10 @@ Task<driver::CloudDescription> SpaceAdapter::describe(
     driver::CloudDescription::Purpose /*purpose*/) {
   driver::CloudDescription described;
   described.labels = describe_labels(*config_);
-  if (config_->is_limited_to_capacity()) described.limits = co_await cluster_capacity(api_);
+  if (!config_->is_limited_to_capacity()) co_return described;
+  ClusterCapacity capacity = co_await cluster_capacity(api_);
+  described.limits = std::move(capacity.total);
+  hosts_ = std::move(capacity.hosts);
   co_return described;
 }
 

@@ -3,6 +3,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +57,9 @@ class SpaceAdapter final : public driver::Adapter {
   telemetry::Logger log_;
   KubeApi api_;
   std::unique_ptr<Spaces> spaces_;
+  // The nodes that the last description of the cluster's capacity includes: only pods there count
+  // as usage. Nothing: it has not been described, or does not limit the provider.
+  std::optional<std::set<std::string, std::less<>>> hosts_;
 };
 
 // The descriptions of all labels, which depend on the configuration only.

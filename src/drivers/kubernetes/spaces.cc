@@ -20,10 +20,25 @@ Space read_space(const Element& object) {
   const Element metadata = object.object("metadata");
   return {.name = metadata.text("name"),
           .attached = attached_to(object),
-          .is_going = !metadata.text_or("deletionTimestamp").empty()};
+          .is_going = !metadata.text_or("deletionTimestamp").empty(),
+          .obstacles = read_obstacles(object)};
 }
 
 }  // namespace
+
+// These conditions are about deletions only, such as NamespaceFinalizersRemaining.
+std::string read_obstacles(const Element& object) {
+  std::string obstacles;
+  const auto status = object.optional_object("status");
+  if (!status) return obstacles;
+  for (const Element& condition : status->list("conditions")) {
+    const std::string type = condition.text_or("type");
+    if (!type.starts_with("Namespace") || condition.text_or("status") != "True") continue;
+    if (!obstacles.empty()) obstacles += "; ";
+    obstacles += type + ": " + condition.text_or("message");
+  }
+  return obstacles;
+}
 
 Namespaces::Namespaces(const async::Runtime& runtime, const telemetry::Logger& log, KubeApi& api)
     : api_(api),

@@ -24,7 +24,12 @@ struct Space {
   std::string name;
   driver::Metadata attached;
   bool is_going = false;  // being deleted
+  std::string obstacles;  // to its deletion, as Kubernetes reports them; empty: none, or unknown
 };
+
+// Reads `obstacles` of a namespace or project: "NamespaceContentRemaining: Some resources are …".
+// Throws CloudError(failed) if it is invalid.
+std::string read_obstacles(const Element& object);
 
 using SpaceList = cloud::ById<Space, &Space::name>;
 

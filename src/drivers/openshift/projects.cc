@@ -40,7 +40,8 @@ Space read_project(const Element& object) {
   const Element metadata = object.object("metadata");
   Space space{.name = metadata.text("name"),
               .attached = kubernetes::attached_to(object),
-              .is_going = !metadata.text_or("deletionTimestamp").empty()};
+              .is_going = !metadata.text_or("deletionTimestamp").empty(),
+              .obstacles = kubernetes::read_obstacles(object)};
   const driver::Metadata annotations = metadata.texts("annotations");
   const auto description = annotations.find(kDescription);
   if (description != annotations.end()) space.attached.merge(described(description->second));

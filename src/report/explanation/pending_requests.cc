@@ -26,17 +26,11 @@ const Component* pool_of(const ExplanationFacts& knowledge, const Node& node) {
   return found == knowledge.pools.end() ? nullptr : *found;
 }
 
-// Whether the node has no part in the launch: the node of an earlier failed one keeps its request
-// until its machine is deleted.
-bool is_left_over(const Node& node) {
-  return is_reclaimable(node.state) && node.state != NodeState::building;
-}
-
 // The node that no launcher works on, by the records. Returns nullptr if there is none.
 const Node* abandoned_node(const ExplanationFacts& knowledge, const NodeRequest& request) {
   for (const std::string& id : knowledge.nodes.allocated_to(request.id)) {
     const Node& node = *knowledge.nodes.find(id);
-    if (knowledge.nodes.is_locked(id) || is_left_over(node)) continue;
+    if (knowledge.nodes.is_locked(id) || is_discarded(node.state)) continue;
     // In other states, a node is also unlocked for a moment while its launcher works.
     const bool is_in_launch = node.state == NodeState::building || node.state == NodeState::testing;
     if (is_in_launch || pool_of(knowledge, node) == nullptr) return &node;
@@ -90,7 +84,7 @@ ReasonToWait reason_of_pending(const ExplanationFacts& knowledge, const NodeRequ
   std::size_t others = 0;
   for (const std::string& id : knowledge.nodes.allocated_to(request.id)) {
     const Node& node = *knowledge.nodes.find(id);
-    if (node.state == NodeState::ready || is_left_over(node)) continue;
+    if (node.state == NodeState::ready || is_discarded(node.state)) continue;
     if (!text.empty()) {
       ++others;
     } else {

@@ -581,6 +581,29 @@ TEST_P(AwsContract, a_host_on_which_aws_itself_has_put_a_machine_is_not_released
   EXPECT_EQ(aws().count("ReleaseHosts"), 0);
 }
 
+// As a Python launcher that was killed before the instance ran has left it.
+TEST_P(AwsContract, an_instance_that_the_record_lacks_is_terminated_before_its_host_is_released) {
+  Node node = this->node(add_node());
+  node.external_id = aws::to_json({.instance = {}, .host = "h-ours"});
+  installation_.write(node);
+  const auto add_on_host = [this](const driver::Metadata& tags) {
+    const std::string id = aws().add_instance("t3.medium", {tags.begin(), tags.end()});
+    aws().instances[id].host = "h-ours";
+    return id;
+  };
+  const driver::Metadata ours = {{std::string(driver::kProviderNameKey), kProvider},
+                                 {std::string(driver::kNodeIdKey), node.id}};
+  const std::string other = add_on_host(owner_tags(kProvider, "0000009999"));
+  aws().dedicated_hosts.hosts["h-ours"] = {.type = "t3.medium",
+                                           .zone = "north-1a",
+                                           .tags = {ours.begin(), ours.end()},
+                                           .instance = add_on_host(ours)};
+  reclaim(node.id);
+  EXPECT_THAT(aws().dedicated_hosts.hosts, testing::IsEmpty());
+  EXPECT_THAT(machine_ids(), testing::ElementsAre(other));
+  EXPECT_EQ(aws().count("ReleaseHosts"), 1) << "not while it was occupied";
+}
+
 // The last label that wants a host may be gone from the configuration.
 TEST_P(AwsContract, an_unused_host_is_released_without_a_label_that_needs_one) {
   const driver::Metadata ours = owner_tags(kProvider, "0000009999");

@@ -9,6 +9,7 @@
 #include "drivers/gce/api/subject_token.h"
 #include "drivers/gce/pausing_rate_limit.h"
 #include "tests/drivers/missing_authorities.h"
+#include "tests/drivers/request_ids.h"
 #include "tests/support/http_server.h"
 #include "tests/support/temporary_directory.h"
 
@@ -29,7 +30,7 @@ class GceTokensTest : public testing::Test {
   }
 
   async::Task<std::string> serve(const http::HttpServer::Call& /*call*/) {
-    co_return http::answer(status_, body_);
+    co_return http::answer(status_, body_, headers_);
   }
 
   AccessTokens& tokens(CredentialSource source) {
@@ -65,6 +66,7 @@ class GceTokensTest : public testing::Test {
                            [this](const http::HttpServer::Call& call) { return serve(call); }};
   int status_ = 200;
   std::string body_ = R"({"access_token": "TOKEN", "expires_in": 3599, "token_type": "Bearer"})";
+  std::string headers_;
   std::string logged_;
   Account account_;
   std::unique_ptr<AccessTokens> tokens_;
@@ -301,6 +303,17 @@ async::Task<> remove_an_instance(ComputeEngine& engine) {
   std::string name = "np1";
   auto removing = engine.remove(std::move(name));
   co_await std::move(removing);
+}
+
+TEST_F(GceTokensTest, a_launch_trace_has_the_request_ids) {
+  AccessTokens& access = tokens({.token_url = "/token"});
+  loop_.run(access.get());
+  account_.base_url = server_.url();
+  headers_ = "X-Request-Id: request-1\r\n";
+  PausingRateLimit rate_limit(clock_);
+  ComputeEngine engine(runtime_, account_, access, rate_limit, log(), {});
+  EXPECT_THAT(request_ids(loop_, runtime_, remove_an_instance(engine)),
+              testing::ElementsAre("request-1"));
 }
 
 TEST_F(GceTokensTest, calls_trust_only_the_accounts_authorities) {

@@ -162,6 +162,29 @@ TEST_P(RefusalContract, a_node_whose_namespace_is_being_deleted_has_ended_and_na
       testing::ElementsAre(testing::Pair(node.id, "namespace " + name + " is being deleted")));
 }
 
+TEST_P(RefusalContract, a_deletion_that_is_held_up_names_the_obstacles) {
+  const model::Node node = launch_new();
+  cluster().deletion_time = std::chrono::hours(1);
+  const auto job = process_->reclaim(node.id);
+  process_->pass(std::chrono::seconds(1));
+  const std::string name = cloud_->machine_of(node);
+  kubernetes::StandIn::Json space = cluster().things().at("namespaces/" + name);
+  space["status"]["conditions"] = {{{"type", "NamespaceDeletionDiscoveryFailure"},
+                                    {"status", "False"},
+                                    {"message", "all is discovered"}},
+                                   {{"type", "NamespaceFinalizersRemaining"},
+                                    {"status", "True"},
+                                    {"message", "example.com/f in 1 resource instances"}}};
+  cluster().add("namespaces/" + name, space);
+  process_->pass(std::chrono::minutes(4));
+  EXPECT_FALSE(job->ended) << "pods may take a while to end";
+  EXPECT_THAT(finish(job)->failure(),
+              testing::AllOf(testing::HasSubstr("namespace " + name + " is still being deleted"),
+                             testing::HasSubstr("NamespaceFinalizersRemaining: example.com/f"),
+                             testing::Not(testing::HasSubstr("DiscoveryFailure"))));
+  EXPECT_TRUE(is_recorded(node.id));
+}
+
 TEST_P(RefusalContract, a_deletion_is_repeated_after_a_conflict) {
   const std::string id = launch_new().id;
   cluster().fail("DELETE namespaces", {409});
@@ -202,6 +225,56 @@ TEST_P(RefusalContract, a_watch_that_fails_after_minutes_is_resumed_at_once) {
     process_->pass(std::chrono::seconds(5));
     EXPECT_EQ(cluster().held_back(), 2U) << failure;
   }
+}
+
+// A second worker of the cluster, with a pod, that does not take pods.
+class CapacityContract : public RefusalContract {
+ protected:
+  void add_worker(bool unschedulable, const std::string& ready) {
+    using Json = kubernetes::StandIn::Json;
+    cluster().add("nodes/worker-2",
+                  {{"spec", {{"unschedulable", unschedulable}}},
+                   {"status",
+                    {{"allocatable", {{"cpu", "4"}, {"memory", "4Gi"}, {"pods", "4"}}},
+                     {"conditions", Json::array({{{"type", "MemoryPressure"}, {"status", "False"}},
+                                                 {{"type", "Ready"}, {"status", ready}}})}}}});
+    add_pod("b", "worker-2");
+  }
+
+  void add_pod(const std::string& name, const std::string& host) {
+    using Json = kubernetes::StandIn::Json;
+    const Json container = {{"name", "c"}, {"resources", {{"requests", {{"cpu", "500m"}}}}}};
+    Json spec = {{"containers", Json::array({container})}};
+    if (!host.empty()) spec["nodeName"] = host;
+    cluster().add("namespaces/other/pods/" + name,
+                  {{"spec", spec}, {"status", {{"phase", host.empty() ? "Pending" : "Running"}}}});
+  }
+
+  double available_cores() {
+    process_->pass(std::chrono::minutes(1));  // older than the listings
+    return process_->run(provider().available()).at("cores");
+  }
+};
+
+TEST_P(CapacityContract, workers_that_take_no_pods_are_neither_capacity_nor_usage) {
+  start();
+  EXPECT_EQ(available_cores(), 10);
+  for (const char* ready : {"False", "Unknown"}) {
+    add_worker(false, ready);
+    EXPECT_EQ(available_cores(), 10) << ready;
+  }
+  add_worker(true, "True");
+  EXPECT_EQ(available_cores(), 10) << "cordoned";
+  add_worker(false, "True");
+  EXPECT_EQ(available_cores(), 13.5);
+}
+
+TEST_P(CapacityContract, pods_that_wait_for_a_worker_or_run_on_one_are_usage) {
+  start();
+  add_pod("waiting", "");
+  EXPECT_EQ(available_cores(), 9.5);
+  add_pod("running", "worker-1");
+  EXPECT_EQ(available_cores(), 9);
 }
 
 // A label whose name is converted for its pods.
@@ -461,6 +534,8 @@ INSTANTIATE_TEST_SUITE_P(unlisted, UnlistedContract, testing::Values(backend<Unl
 INSTANTIATE_TEST_SUITE_P(unlisted, DeathContract, testing::Values(backend<UnlistedFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, DottedContract, testing::Values(backend<DottedFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, RefusalContract, testing::Values(backend<NamespaceFixture>()));
+INSTANTIATE_TEST_SUITE_P(kubernetes, CapacityContract,
+                         testing::Values(backend<NamespaceFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, DriverContract, testing::Values(backend<NamespaceFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, DeathContract, testing::Values(backend<NamespaceFixture>()));
 INSTANTIATE_TEST_SUITE_P(kubernetes, EndContract, testing::Values(backend<NamespaceFixture>()));

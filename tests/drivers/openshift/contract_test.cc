@@ -196,6 +196,29 @@ TEST_P(ProjectContract, a_project_that_is_not_listed_is_deleted_when_it_is_not_f
   EXPECT_THAT(machine_ids(), testing::IsEmpty());
 }
 
+TEST_P(ProjectContract, a_deletion_that_is_held_up_names_the_obstacles) {
+  const model::Node node = launch_new();
+  cluster().deletion_time = std::chrono::hours(1);
+  const auto job = process_->reclaim(node.id);
+  process_->pass(std::chrono::seconds(1));
+  const std::string name = cloud_->machine_of(node);
+  kubernetes::StandIn::Json space = cluster().things().at("projects/" + name);
+  space["status"]["conditions"] = {{{"type", "NamespaceDeletionDiscoveryFailure"},
+                                    {"status", "False"},
+                                    {"message", "all is discovered"}},
+                                   {{"type", "NamespaceFinalizersRemaining"},
+                                    {"status", "True"},
+                                    {"message", "example.com/f in 1 resource instances"}}};
+  cluster().add("projects/" + name, space);
+  process_->pass(std::chrono::minutes(4));
+  EXPECT_FALSE(job->ended) << "pods may take a while to end";
+  EXPECT_THAT(finish(job)->failure(),
+              testing::AllOf(testing::HasSubstr("project " + name + " is still being deleted"),
+                             testing::HasSubstr("NamespaceFinalizersRemaining: example.com/f"),
+                             testing::Not(testing::HasSubstr("DiscoveryFailure"))));
+  EXPECT_TRUE(is_recorded(node.id));
+}
+
 TEST_P(ProjectContract, a_project_that_is_forbidden_for_a_moment_is_deleted_all_the_same) {
   const model::Node node = launch_new();
   for (const char* call : {"DELETE projects", "GET projects"}) cluster().fail(call, {403});

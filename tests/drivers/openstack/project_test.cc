@@ -1,4 +1,5 @@
 #include "tests/drivers/openstack/adapter_fixture.h"
+#include "tests/drivers/request_ids.h"
 
 namespace nodepool::drivers::openstack {
 namespace {
@@ -64,6 +65,18 @@ TEST_F(ProjectTest, a_proxy_may_refuse_to_list_the_zones) {
     make_adapter();
     cloud_.fail("GET /compute/os-availability-zone", {status}, "<html>no</html>");
     EXPECT_THAT(describe().zones, IsEmpty()) << status;
+  }
+}
+
+TEST_F(ProjectTest, a_launch_trace_has_the_request_ids) {
+  loop_.run(adapter().list());  // gets the token
+  for (const char* header : {"X-Openstack-Request-Id", "X-Compute-Request-Id", "X-Request-Id"}) {
+    cloud_.request_id_header = header;
+    const std::string port = cloud_.add_port("", "id-net", "10.0.0.9", "", "DOWN");
+    const driver::Resource leaked{.type = "port", .id = port, .metadata = {}};
+    EXPECT_THAT(request_ids(loop_, runtime_, adapter().remove_resource(leaked)),
+                ElementsAre(testing::StartsWith("req-")))
+        << header;
   }
 }
 

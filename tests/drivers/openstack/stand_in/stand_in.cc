@@ -175,7 +175,7 @@ async::Task<std::string> StandIn::serve(const http::HttpServer::Call& call) {
     co_await runtime_.clock.sleep_for(latency);
     --held_back_;
   }
-  const std::string id = fmt::format("X-Openstack-Request-Id: req-{}\r\n", ++answers_);
+  const std::string id = fmt::format("{}: req-{}\r\n", request_id_header, ++answers_);
   if (!failure) co_return http::answer(reply.status, reply.body, reply.headers + id);
   if (*failure == -2) co_return http::answer(reply.status, "<html>");
   if (*failure <= 0) co_return std::string();

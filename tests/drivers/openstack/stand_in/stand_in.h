@@ -83,6 +83,7 @@ class StandIn {
   bool image_files_are_cut = false;  // images have less content than was sent
   int looks_until_image = 1;
   std::optional<std::string> servers_answer;  // instead of the list
+  std::string request_id_header = "X-Openstack-Request-Id";
 
   void expire_tokens() { tokens_.clear(); }
   std::string add_server(const std::string& name, const std::string& flavor, const Json& metadata);
