@@ -50,6 +50,26 @@ bool has_replaced_key(const Node& node, const HostFacts& facts) {
   });
 }
 
+// An entry of a set, for the time of this object.
+class RetiringNode {
+ public:
+  RetiringNode(std::set<std::string>& all, std::string id)
+      : all_(all), id_(std::move(id)), is_only_(all.insert(id_).second) {}
+  ~RetiringNode() {
+    if (is_only_) all_.erase(id_);
+  }
+  RetiringNode(const RetiringNode&) = delete;
+  RetiringNode& operator=(const RetiringNode&) = delete;
+
+  // Whether the set did not have it before.
+  bool is_only() const { return is_only_; }
+
+ private:
+  std::set<std::string>& all_;
+  std::string id_;
+  bool is_only_;
+};
+
 }  // namespace
 
 StaticProvider::StaticProvider(std::shared_ptr<const StaticProviderConfig> config,
@@ -570,30 +590,6 @@ bool StaticProvider::is_wanted(const Node& node) const {
   const auto state = states_.find(host_key_of(node));
   return state != states_.end() && !state->second.backoff.has_failed();
 }
-
-namespace {
-
-// An entry of a set, for the time of this object.
-class RetiringNode {
- public:
-  RetiringNode(std::set<std::string>& all, std::string id)
-      : all_(all), id_(std::move(id)), is_only_(all.insert(id_).second) {}
-  ~RetiringNode() {
-    if (is_only_) all_.erase(id_);
-  }
-  RetiringNode(const RetiringNode&) = delete;
-  RetiringNode& operator=(const RetiringNode&) = delete;
-
-  // Whether the set did not have it before.
-  bool is_only() const { return is_only_; }
-
- private:
-  std::set<std::string>& all_;
-  std::string id_;
-  bool is_only_;
-};
-
-}  // namespace
 
 // Deregisters a node after the pause, retrying while it is contended or the store is unreachable,
 // unless it is in use or wanted again by then. The store may be full for hours: only the first of
