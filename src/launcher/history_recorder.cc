@@ -70,9 +70,9 @@ std::optional<model::Lease> lease_on(const Node& node) {
 // "rack-main on l1: the pool is full: …". Only the name of the pool if no reason is recorded.
 std::string decline_text(const NodeRequest& request, const std::string& pool_id) {
   const auto reason = request.decline_reasons.find(pool_id);
-  std::string text = model::pool_title(pool_id);
-  if (reason != request.decline_reasons.end()) text += ": " + reason->second;
-  return text;
+  const bool is_known = reason != request.decline_reasons.end();
+  return planning::decline_entry(model::pool_title(pool_id),
+                                 is_known ? std::string_view(reason->second) : std::string_view());
 }
 
 // The name of a reason that is certain by its sentence, whichever launcher has written it. Empty if
@@ -81,10 +81,10 @@ std::string_view recognized_reason(const NodeRequest& request, const std::string
   using Code = planning::Reason::Code;
   const auto reason = request.decline_reasons.find(pool_id);
   if (reason == request.decline_reasons.end()) return {};
-  for (const Code code : {Code::labels_not_offered, Code::pool_full, Code::provider_full}) {
-    if (planning::begins_like(code, reason->second)) return planning::name_of(code);
-  }
-  return {};
+  const Code code = planning::code_of(reason->second);
+  const bool is_certain =
+      code == Code::labels_not_offered || code == Code::pool_full || code == Code::provider_full;
+  return is_certain ? planning::name_of(code) : std::string_view();
 }
 
 // "for 2h".

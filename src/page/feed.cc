@@ -13,6 +13,7 @@
 #include "model/paths.h"
 #include "page/row_text.h"
 #include "page/rows.h"
+#include "planning/reason.h"
 #include "telemetry/log_errors.h"
 
 namespace nodepool::page {
@@ -58,7 +59,7 @@ bool is_failure(const history::JournalEntry& entry) {
     return declined->reason == history::Declined::kLaunchFailed;
   }
   // Another launcher, or an earlier release, has left only the sentence.
-  return entry.details.contains(": launch failed");
+  return planning::code_in_decline_entry(entry.details) == planning::Reason::Code::launch_failed;
 }
 
 template <typename Record>

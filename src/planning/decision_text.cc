@@ -55,9 +55,9 @@ std::string_view to_string(Until until) {
   return {};
 }
 
-std::string sentence(const Decision& decision) {
+std::string sentence(const Decision& decision, Words words) {
   std::string text(name_of(decision.kind));
-  if (decision.reason.code != Code::none) text += ": " + sentence(decision.reason);
+  if (decision.reason.code != Code::none) text += ": " + sentence(decision.reason, words);
   if (decision.until != Until::nothing)
     text += fmt::format(" (until {})", to_string(decision.until));
   return text;

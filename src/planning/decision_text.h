@@ -12,7 +12,7 @@ namespace nodepool::planning {
 std::string_view to_string(Decision::Until until);
 
 // For people: "accepts", "waits: the pool is full: … (until a node …)".
-std::string sentence(const Decision& decision);
+std::string sentence(const Decision& decision, Words words = Words::of_records);
 
 // For programs, a JSON object: {"pool": …, "decision": "waits", "reason": "pool-full", "subject":
 // …, "figures": …}, without empty members. Its names are stable.

@@ -25,6 +25,8 @@ struct Wording {
   Code code;
   std::string_view name;
   std::string_view sentence;
+  // The same in the words of the configuration: a sentence without values. Empty: as `sentence`.
+  std::string_view of_configuration = {};
 };
 
 constexpr Wording kWordings[] = {
@@ -42,7 +44,8 @@ constexpr Wording kWordings[] = {
      "deferred to pool {subject} of provider {provider}: it has a better priority"},
     {Code::left_to_whole_offer, "left-to-whole-offer",
      "deferred to pool {subject} of provider {provider}: it offers all labels"},
-    {Code::pool_disabled, "pool-disabled", "pool is disabled by max_servers"},
+    {Code::pool_disabled, "pool-disabled", "pool is disabled by max_servers",
+     "pool is disabled: max-servers is 0"},
     {Code::too_many_nodes, "too-many-nodes",
      "{needed} nodes requested, at most {limit} are possible"},
     {Code::labels_not_offered, "labels-not-offered", "node type(s) [{labels}] not available"},
@@ -86,8 +89,20 @@ constexpr bool is_in_order() {
 }
 static_assert(is_in_order(), "one wording per code, in the order of the codes");
 
+constexpr std::string_view kAfterPool = ": ";
+
+// Those whose sentences begin like no other.
+constexpr Code kRecognized[] = {Code::pool_disabled, Code::labels_not_offered, Code::pool_full,
+                                Code::provider_full, Code::launch_failed};
+
 const Wording& wording_of(Code code) {
   return kWordings[static_cast<std::size_t>(code)];
+}
+
+// The sentence up to its first value. A record has no space at its end.
+std::string_view beginning_of(std::string_view sentence) {
+  const std::string_view beginning = sentence.substr(0, sentence.find('{'));
+  return beginning.substr(0, beginning.find_last_not_of(' ') + 1);
 }
 
 }  // namespace
@@ -104,21 +119,49 @@ std::string_view name_of(Code code) {
   return wording_of(code).name;
 }
 
-bool begins_like(Code code, std::string_view text) {
-  const std::string_view sentence = wording_of(code).sentence;
-  return text.starts_with(sentence.substr(0, sentence.find('{')));
-}
-
-std::string sentence(const Reason& reason) {
+std::string sentence(const Reason& reason, Words words) {
+  const Wording& wording = wording_of(reason.code);
+  const bool is_of_records = words == Words::of_records || wording.of_configuration.empty();
   const driver::LimitExceeded& figures = reason.figures;
   const std::string required = fmt::format("{} {:g}", figures.resource, figures.needed);
   const std::string excess = fmt::format("{}, the limit is {:g}", required, figures.limit);
-  return fmt::format(fmt::runtime(wording_of(reason.code).sentence),
+  return fmt::format(fmt::runtime(is_of_records ? wording.sentence : wording.of_configuration),
                      fmt::arg("subject", reason.subject), fmt::arg("provider", reason.provider),
                      fmt::arg("labels", listed(reason)), fmt::arg("used", figures.used),
                      fmt::arg("needed", figures.needed), fmt::arg("limit", figures.limit),
                      fmt::arg("figures", to_string(figures)), fmt::arg("required", required),
                      fmt::arg("excess", excess));
+}
+
+Code code_of(std::string_view sentence) {
+  const auto begins = [sentence](Code code) {
+    return sentence.starts_with(beginning_of(wording_of(code).sentence));
+  };
+  const auto* const code = std::ranges::find_if(kRecognized, begins);
+  return code == std::end(kRecognized) ? Code::none : *code;
+}
+
+std::string decline_entry(std::string_view pool_title, std::string_view sentence) {
+  std::string text(pool_title);
+  if (!sentence.empty()) text.append(kAfterPool).append(sentence);
+  return text;
+}
+
+Code code_in_decline_entry(std::string_view text) {
+  const std::size_t pool = text.find(kAfterPool);
+  return pool == std::string_view::npos ? Code::none
+                                        : code_of(text.substr(pool + kAfterPool.size()));
+}
+
+std::string in_words_of_configuration(std::string text) {
+  for (const Wording& wording : kWordings) {
+    if (wording.of_configuration.empty()) continue;
+    const std::size_t found = text.find(wording.sentence);
+    if (found != std::string::npos) {
+      text.replace(found, wording.sentence.size(), wording.of_configuration);
+    }
+  }
+  return text;
 }
 
 }  // namespace nodepool::planning

@@ -64,11 +64,26 @@ Reason about_labels(Reason::Code code, const std::vector<std::string>& labels);
 // "pool-full": stable, for programs. Empty for `none`.
 std::string_view name_of(Reason::Code code);
 
-// Whether the text, for example of another launcher, begins like a sentence() of the code. Always
-// true for codes whose sentences begin with a value.
-bool begins_like(Reason::Code code, std::string_view text);
+// Records and logs have the Python Nodepool's words for some reasons; explanations those of the
+// configuration.
+enum class Words { of_records, of_configuration };
 
 // "the pool is full: instances: 9 used + 2 needed, limit 10". Empty for `none`.
-std::string sentence(const Reason& reason);
+std::string sentence(const Reason& reason, Words words = Words::of_records);
+
+// The code of a sentence() in a record, for example of another launcher. `none` for all but
+// pool_disabled, labels_not_offered, pool_full, provider_full and launch_failed: other sentences
+// begin with a value, or may begin alike.
+Reason::Code code_of(std::string_view sentence);
+
+// A pool's decline in the history: "rack-main on l1: the pool is full: …". Only the title of the
+// pool if the sentence is empty.
+std::string decline_entry(std::string_view pool_title, std::string_view sentence);
+
+// The inverse: code_of() the sentence in such an entry. `none` if there is no sentence.
+Reason::Code code_in_decline_entry(std::string_view text);
+
+// A text with sentences of records, in the words of the configuration.
+std::string in_words_of_configuration(std::string text);
 
 }  // namespace nodepool::planning

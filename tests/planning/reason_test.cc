@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "model/failure_text.h"
 #include "planning/decision_text.h"
 
 namespace nodepool::planning {
@@ -33,13 +34,33 @@ TEST(ReasonTest, a_sentence_gives_the_figures) {
             "it would exceed quota: for its tenant it needs cores 4.5, the limit is 12");
 }
 
-TEST(ReasonTest, a_sentence_of_another_launcher_is_recognized) {
-  const std::string full = sentence({.code = Code::pool_full});
-  EXPECT_TRUE(begins_like(Code::pool_full, full));
-  EXPECT_FALSE(begins_like(Code::provider_full, full));
-  EXPECT_TRUE(begins_like(Code::labels_not_offered,
-                          sentence(about_labels(Code::labels_not_offered, {"a", "b"}))));
-  EXPECT_FALSE(begins_like(Code::pool_full, ""));
+TEST(ReasonTest, a_sentence_of_another_launcher_is_recognized_or_unknown) {
+  const std::set<Code> recognized = {Code::pool_disabled, Code::labels_not_offered, Code::pool_full,
+                                     Code::provider_full, Code::launch_failed};
+  for (int i = 0; i <= static_cast<int>(Code::launch_failed); ++i) {
+    const auto code = static_cast<Code>(i);
+    const Code expected = recognized.contains(code) ? code : Code::none;
+    for (Reason reason : {about_labels(code, {}), about_labels(code, {"a", "b"})}) {
+      reason.subject = reason.labels.empty() ? "" : "no disk: full";
+      // As it is in a record, and from there in the history.
+      const std::string text = model::failure_text(sentence(reason));
+      EXPECT_EQ(code_of(text), expected) << text;
+      EXPECT_EQ(code_in_decline_entry(decline_entry("rack-main on l1", text)), expected) << text;
+    }
+  }
+  EXPECT_EQ(code_in_decline_entry(decline_entry("rack-main on l1", "")), Code::none);
+  EXPECT_EQ(code_in_decline_entry(sentence({.code = Code::pool_disabled})), Code::none);
+}
+
+TEST(ReasonTest, explanations_have_the_words_of_the_configuration) {
+  const Reason disabled{.code = Code::pool_disabled};
+  const std::string words = sentence(disabled, Words::of_configuration);
+  EXPECT_EQ(words, "pool is disabled: max-servers is 0");
+  EXPECT_EQ(in_words_of_configuration("a: " + sentence(disabled) + "; b: else"),
+            "a: " + words + "; b: else");
+  const Reason failed{.code = Code::launch_failed, .subject = "no disk"};
+  EXPECT_EQ(sentence(failed, Words::of_configuration), sentence(failed));
+  EXPECT_EQ(in_words_of_configuration(sentence(failed)), sentence(failed));
 }
 
 TEST(ReasonTest, what_others_have_written_is_no_format) {

@@ -30,17 +30,18 @@ const JournalEntry* find_event(const Entries& entries, std::string_view event) {
 }
 
 // Of a decline. Only the launcher of the pool records the name of the reason.
-bool is_reason(const JournalEntry& entry, Code code, std::string_view text) {
+bool is_reason(const JournalEntry& entry, Code code) {
   const std::string& name = std::get<history::Declined>(entry.facts).reason;
-  return name.empty() ? entry.details.contains(text) : name == planning::name_of(code);
+  return name.empty() ? planning::code_in_decline_entry(entry.details) == code
+                      : name == planning::name_of(code);
 }
 
 bool is_not_offered(const JournalEntry& entry) {
-  return is_reason(entry, Code::labels_not_offered, ": node type(s) [");
+  return is_reason(entry, Code::labels_not_offered);
 }
 
 bool is_failed_launch(const JournalEntry& entry) {
-  return is_reason(entry, Code::launch_failed, ": launch failed: ");
+  return is_reason(entry, Code::launch_failed);
 }
 
 // The declines that matter, failed launches first. Pools that do not offer the labels are left out.

@@ -81,12 +81,21 @@ const Decision* present_decision(const ExplanationFacts& knowledge, const NodeRe
   return own != nullptr ? own : simulated_decision(knowledge, request, pool);
 }
 
+// Why the pool has declined the request: by its decision, or as far as the record's sentence shows
+// if another launcher has decided.
+planning::Reason::Code decline_code(const ExplanationFacts& knowledge, const NodeRequest& request,
+                                    const Component& pool, std::string_view recorded) {
+  const Decision* own = own_decision(knowledge, request, pool);
+  const bool has_declined = own != nullptr && own->kind == Decision::Kind::decline;
+  return has_declined ? own->reason.code : planning::code_of(recorded);
+}
+
 // The decision in words, without the id of a request that the reader may not see.
 std::string decision_text(const ExplanationFacts& knowledge, Decision decision) {
   std::string& subject = decision.reason.subject;
   const bool is_request = decision.reason.code == planning::Reason::Code::comes_after;
   if (is_request && !is_visible(knowledge.may_name, subject)) subject = "of another client";
-  return decline_text(sentence(decision));
+  return sentence(decision, planning::Words::of_configuration);
 }
 
 // The same for a decision in the journal.
@@ -215,10 +224,7 @@ ReasonToWait reason_without_pool(const ExplanationFacts& knowledge, const NodeRe
 }  // namespace
 
 std::string decline_text(std::string text) {
-  constexpr std::string_view kOfRecords = "disabled by max_servers";
-  const std::size_t found = text.find(kOfRecords);
-  if (found == std::string::npos) return text;
-  return text.replace(found, kOfRecords.size(), "disabled: max-servers is 0");
+  return planning::in_words_of_configuration(std::move(text));
 }
 
 std::string reason_name(const history::Decided& decided) {
@@ -231,8 +237,9 @@ std::vector<const Component*> pools_without_labels(const ExplanationFacts& knowl
   std::vector<const Component*> pools;
   for (const Component* pool : knowledge.pools) {
     const auto reason = request.decline_reasons.find(pool->id);
-    const bool has_other_reason =
-        reason != request.decline_reasons.end() && !reason->second.starts_with("node type(s) [");
+    const bool has_other_reason = reason != request.decline_reasons.end() &&
+                                  decline_code(knowledge, request, *pool, reason->second) !=
+                                      planning::Reason::Code::labels_not_offered;
     if (!pool->supports(request.node_types) && !has_other_reason) pools.push_back(pool);
   }
   return pools;

@@ -5,10 +5,10 @@
 
 namespace nodepool::drivers::namespaces {
 
-using async::Task;
 using driver::CloudError;
 
 Task<> Cluster::call(async::Runtime runtime) {
+  ++calls;
   co_await runtime.clock.sleep_for(std::chrono::seconds(1));
 }
 
@@ -25,6 +25,11 @@ Task<std::map<std::string, Cluster::Namespace>> Cluster::list(async::Runtime run
   co_return namespaces;
 }
 
+Task<> Cluster::wait_until_active(async::Runtime runtime, std::string name) {
+  co_await call(runtime);
+  while (!namespaces.at(name).is_active) co_await activated_.wait();
+}
+
 Task<Cluster::Namespace> Cluster::make_account(async::Runtime runtime, std::string name) {
   co_await call(runtime);
   Namespace& entry = namespaces.at(name);
@@ -32,13 +37,14 @@ Task<Cluster::Namespace> Cluster::make_account(async::Runtime runtime, std::stri
   co_return entry;
 }
 
-Task<> Cluster::begin_removal(async::Runtime runtime, std::string name) {
+Task<std::string> Cluster::begin_removal(async::Runtime runtime, std::string name) {
   co_await call(runtime);
   const auto entry = namespaces.find(name);
   if (entry == namespaces.end()) throw CloudError(CloudError::Kind::not_found, name);
   if (entry->second.going) throw CloudError(CloudError::Kind::failed, name + " is going already");
   entry->second.going = true;
   ++removals[name];
+  co_return name;
 }
 
 Task<> Cluster::finish_removal(async::Runtime runtime, std::string name) {
@@ -49,7 +55,7 @@ Task<> Cluster::finish_removal(async::Runtime runtime, std::string name) {
 void Cluster::activate() {
   is_slow = false;
   for (auto& [name, entry] : namespaces) entry.is_active = true;
-  if (watcher) watcher();
+  activated_.set();
 }
 
 }  // namespace nodepool::drivers::namespaces

@@ -1,15 +1,17 @@
 #pragma once
 
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "async/event.h"
 #include "async/runtime.h"
 #include "async/task.h"
 #include "driver/images.h"
 
 namespace nodepool::drivers::namespaces {
+
+using async::Task;
 
 // A cluster that hands out namespaces, as its clients and a test see it. Each call takes a second.
 class Cluster {
@@ -22,32 +24,35 @@ class Cluster {
   };
 
   // Makes a namespace whose name begins with `prefix`, and returns its name.
-  async::Task<std::string> make(async::Runtime runtime, std::string prefix,
-                                driver::Metadata labels);
+  Task<std::string> make(async::Runtime runtime, std::string prefix, driver::Metadata labels);
 
   // All there are, by name.
-  async::Task<std::map<std::string, Namespace>> list(async::Runtime runtime);
+  Task<std::map<std::string, Namespace>> list(async::Runtime runtime);
+
+  // A watch: responds when the namespace is active.
+  Task<> wait_until_active(async::Runtime runtime, std::string name);
 
   // Makes an account, if there is none, and returns the namespace.
-  async::Task<Namespace> make_account(async::Runtime runtime, std::string name);
+  Task<Namespace> make_account(async::Runtime runtime, std::string name);
 
-  // A namespace that is asked to go twice complains: CloudError::failed. It is there until
-  // finish_removal(). CloudError::not_found.
-  async::Task<> begin_removal(async::Runtime runtime, std::string name);
-  async::Task<> finish_removal(async::Runtime runtime, std::string name);
+  // Returns the name. A namespace that is asked to go twice complains: CloudError::failed. It is
+  // there until finish_removal(). CloudError::not_found.
+  Task<std::string> begin_removal(async::Runtime runtime, std::string name);
+  Task<> finish_removal(async::Runtime runtime, std::string name);
 
-  // New namespaces are of no use until activate(), of which the watcher is told.
+  // If the cluster is slow, new namespaces are of no use until activate().
   void activate();
 
   bool is_slow = false;
-  std::function<void()> watcher = {};  // of the client that was started last
+  int calls = 0;  // of all clients
   std::map<std::string, Namespace> namespaces = {};
   std::map<std::string, int> removals = {};  // asked for, by name
   bool is_usable = true;
 
  private:
-  static async::Task<> call(async::Runtime runtime);
+  Task<> call(async::Runtime runtime);
 
+  async::Event activated_;
   int made_ = 0;  // of all times
 };
 
