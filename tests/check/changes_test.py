@@ -62,6 +62,22 @@ class Release(unittest.TestCase):
         page = fragments.release('# C\n\n## 12.0.0\n\nThe first.\n\n## 11.9.0 – 2026-01-01\n', '12.0.0', self.FOUND[:1], '2026-12-01')
         self.assertEqual(page, '# C\n\n## 12.0.0 – 2026-12-01\n\nThe first.\n\n### Fixed\n\n* A fix.\n\n## 11.9.0 – 2026-01-01\n')
 
+    def test_what_is_to_be_done_before_the_upgrade_comes_first(self):
+        found = [Fragment(None, 'upgrade', text) for text in ('Later, x.', 'Before the upgrade, y.', 'Later, z.')]
+        self.assertEqual(fragments.notes([*self.FOUND[:1], *found]),
+                         '### Upgrade\n\n* Before the upgrade, y.\n* Later, x.\n* Later, z.\n\n### Fixed\n\n* A fix.\n')
+
+    def test_a_long_list_has_subjects(self):
+        texts = ['A launch with `gce` ends.', 'Builds end.', 'Nodes end.', 'With EC2, it ends.', 'Builders end.']
+        found = [Fragment(None, 'fixed', text) for text in texts + ['It ends.'] * (fragments.MOST_TOGETHER - len(texts))]
+        self.assertNotIn('####', fragments.notes(found))
+        self.assertEqual(fragments.notes([*found, Fragment(None, 'fixed', '`nodepool list` ends.')]),
+                         '### Fixed\n\n#### Launcher and daemons\n\n* Nodes end.\n' + '* It ends.\n' * 7 +
+                         '\n#### Commands\n\n* `nodepool list` ends.\n'
+                         '\n#### Builder and images\n\n* Builds end.\n* Builders end.\n'
+                         '\n#### Driver `aws`\n\n* With EC2, it ends.\n'
+                         '\n#### Driver `gce`\n\n* A launch with `gce` ends.\n')
+
     def test_without_fragments_it_has_its_heading(self):
         self.assertEqual(fragments.release('# C\n', '12.0.0', [], '2026-12-01'), '# C\n\n## 12.0.0 – 2026-12-01\n')
 
@@ -73,6 +89,19 @@ class Release(unittest.TestCase):
         self.assertTrue(fragments.is_released(PAGE, '12.0.0'))
         self.assertFalse(fragments.is_released('## 12.0.0\n', '12.0.0'))
         self.assertFalse(fragments.is_released(PAGE, '12.0'))
+
+
+class Subject(unittest.TestCase):
+    def test_it_is_the_driver_of_the_first_sentence_or_the_part_that_is_named_first(self):
+        for text, subject in (
+                ('Uploads to `openstack` succeed.', 'Driver `openstack`'),
+                ('AWS and Azure: launches end.', 'Driver `aws`'),
+                ('Uploads end. With Azure, they did not.', 'Builder and images'),
+                ('The builder runs `nodepool x`.', 'Builder and images'),
+                ('`nodepool image-build` starts a build.', 'Commands'),
+                ('Static parts of a URL are kept.', 'Launcher and daemons')):
+            with self.subTest(text=text):
+                self.assertEqual(fragments.subject_of(text), subject)
 
 
 class Since(unittest.TestCase):

@@ -101,6 +101,11 @@ TEST_F(BuilderPages, liveness_readiness_and_metrics_are_served) {
   host_.commands().wait_until("the image's size", [this] {
     return page("/metrics").contains("\nnodepool_image_size_bytes{");
   });
+  const std::string shown = page("/metrics");
+  const Completed checked = test_support::run(  // tools/bootstrap --tests installs promtool
+      {"bash", "-c", "promtool check metrics <<<\"$1\"", "bash",
+       shown.substr(shown.find("\r\n\r\n") + 4)});
+  EXPECT_EQ(checked.status, 0) << checked.output << checked.error;
   EXPECT_THAT(page("/node-list"), HasSubstr(" 404 "));
   EXPECT_EQ(host_.stop(SIGTERM), 0);
 }

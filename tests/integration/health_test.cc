@@ -69,6 +69,11 @@ TEST_F(HealthTest, a_launcher_reports_readiness_and_problems) {
     EXPECT_THAT(metrics, HasSubstr(line));
   }
   wait_for_page("/metrics", "nodepool_hosts_unhealthy{provider=\"rack\"} 1\n");
+  const std::string shown = page("/metrics");
+  const Completed checked = test_support::run(  // tools/bootstrap --tests installs promtool
+      {"bash", "-c", "promtool check metrics <<<\"$1\"", "bash",
+       shown.substr(shown.find("\r\n\r\n") + 4)});
+  EXPECT_EQ(checked.status, 0) << checked.output << checked.error;
 
   site_.configure("  - {name: rack, driver: nothing}\n");
   wait_for_page("/ready?detail",

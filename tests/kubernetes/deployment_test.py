@@ -107,6 +107,22 @@ def test_parts_name_each_other(workload):
     assert container['image'] == KUSTOMIZATION['images'][0]['name']
 
 
+def images_set(manifest):
+    """The manifest with the images that the kustomization names."""
+    manifest = copy.deepcopy(manifest)
+    images = {image['name']: f'{image["newName"]}:{image["newTag"]}' for image in KUSTOMIZATION['images']}
+    for container in manifest.get('spec', {}).get('template', {}).get('spec', {}).get('containers', []):
+        container['image'] = images[container['image']]
+    return manifest
+
+
+def test_kustomize_makes_these_objects():
+    made = subprocess.run(['kubectl', 'kustomize', FOLDER], capture_output=True, text=True, timeout=60)
+    assert made.returncode == 0, made.stderr
+    assert (sorted(yaml.safe_load_all(made.stdout), key=name_of)
+            == sorted(map(images_set, MANIFESTS), key=name_of))
+
+
 def test_the_role_is_the_manual_s():
     assert manifest_of('ClusterRole')['rules'] == KUBERNETES['rules']
 

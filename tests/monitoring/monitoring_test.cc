@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -20,6 +21,7 @@
 #include "driver/driver_metrics.h"
 #include "launcher/launcher_metrics.h"
 #include "telemetry/cloud_call_metrics.h"
+#include "telemetry/metrics_registry.h"
 #include "telemetry/process_metrics.h"
 #include "tests/support/child.h"
 #include "tests/support/temporary_directory.h"
@@ -48,27 +50,53 @@ std::set<std::string> all_matches(const std::string& text, const std::string& pa
   return found;
 }
 
-// The names of series at /metrics.
-std::set<std::string> served() {
-  std::set<std::string> names;
-  const auto add = [&names](std::span<const Metric* const> metrics) {
-    for (const Metric* metric : metrics) {
-      const std::string name(metric->name);
-      const bool is_histogram =
-          metric->kind == Metric::Kind::timer || metric->kind == Metric::Kind::counted_timer;
-      if (!is_histogram) {
-        names.insert(name);
-        continue;
-      }
-      for (const char* part : {"_bucket", "_sum", "_count"}) names.insert(name + part);
-    }
+// What launchers and builders have at /metrics.
+std::vector<const Metric*> declared() {
+  std::vector<const Metric*> all;
+  const auto add = [&all](std::span<const Metric* const> metrics) {
+    all.insert(all.end(), metrics.begin(), metrics.end());
   };
   add(driver::kDriverMetrics);
   add(telemetry::kCloudCallMetrics);
   add(launcher::kLauncherMetrics);
   add(telemetry::kProcessMetrics);
   add(builder::kBuilderMetrics);
+  return all;
+}
+
+bool is_histogram(const Metric& metric) {
+  return metric.kind == Metric::Kind::timer || metric.kind == Metric::Kind::counted_timer;
+}
+
+// The names of series at /metrics.
+std::set<std::string> served() {
+  std::set<std::string> names;
+  for (const Metric* metric : declared()) {
+    const std::string name(metric->name);
+    if (!is_histogram(*metric)) {
+      names.insert(name);
+      continue;
+    }
+    for (const char* part : {"_bucket", "_sum", "_count"}) names.insert(name + part);
+  }
   return names;
+}
+
+// A page with a value of each.
+std::string page_of(const std::vector<const Metric*>& metrics) {
+  telemetry::MetricsRegistry registry;
+  for (const Metric* metric : metrics) {
+    const telemetry::Series series{
+        metric, std::vector<std::string>(telemetry::labels_of(*metric).size(), "any")};
+    if (is_histogram(*metric)) {
+      registry.time(series, std::chrono::seconds(1));
+    } else if (metric->kind == Metric::Kind::counter) {
+      registry.count(series, 1);
+    } else {
+      registry.gauge(series, 1);
+    }
+  }
+  return registry.prometheus_text();
 }
 
 std::set<std::string> named_in(const std::string& text) {
@@ -139,6 +167,19 @@ TEST(MonitoringTest, the_expressions_of_the_dashboard_are_prometheus_language) {
   EXPECT_GT(count, 25U);
   const auto checked = promtool({"check", "rules", directory.write("dashboard.yml", rules)});
   EXPECT_EQ(checked.status, 0) << checked.output << checked.error;
+}
+
+// Of the page's form and the conventions for names.
+TEST(MonitoringTest, the_metrics_are_as_prometheus_wants_them) {
+  const test_support::TemporaryDirectory directory;
+  const auto check = [&directory](const std::vector<const Metric*>& metrics) {
+    const std::string page = directory.write("metrics", page_of(metrics)).string();
+    return test_support::run({"bash", "-c", "promtool check metrics <\"$1\"", "bash", page});
+  };
+  const auto checked = check(declared());
+  EXPECT_EQ(checked.status, 0) << checked.output << checked.error;
+  constexpr Metric kMisnamed{.name = "birds", .kind = Metric::Kind::counter, .help = "birds"};
+  EXPECT_THAT(check({&kMisnamed}).error, testing::HasSubstr("_total"));
 }
 
 TEST(MonitoringTest, every_panel_of_the_dashboard_has_a_description) {

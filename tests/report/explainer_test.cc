@@ -20,6 +20,8 @@
 #include "async/task_scope.h"
 #include "coordination/memory/memory_server.h"
 #include "coordination/memory/memory_store.h"
+#include "coordination/tree.h"
+#include "model/host_report.h"
 #include "model/records.h"
 #include "tests/support/allocations.h"
 
@@ -78,13 +80,13 @@ class ExplainerTest : public testing::Test {
   }
 
   // Returns its id.
-  std::string add_node_of_others(model::NodeState state) {
+  std::string add_node_of_others(model::NodeState state, std::string host = "their-host") {
     model::Node node;
     node.set_state(state, clock_.wall_seconds());
     node.provider = "sky";
     node.pool = "main";
     node.type = {"small"};
-    node.hostname = "their-host";
+    node.hostname = std::move(host);
     node.slot = 0;
     if (state == model::NodeState::in_use) node.requestor = "their-ci";
     std::string id = fmt::format("{:010}", transactions_);
@@ -239,6 +241,48 @@ TEST_F(ExplainerTest, a_reader_gets_no_names_of_what_it_may_not_see) {
   EXPECT_THAT(filtered, HasSubstr("it has not served another client's request for"));
   EXPECT_THAT(filtered, HasSubstr("another client's node is in use for 0:10:00"));
   EXPECT_THAT(filtered, HasSubstr("another client's node is deleting for"));
+}
+
+TEST_F(ExplainerTest, a_label_names_all_hosts_and_a_request_some) {
+  std::vector<std::string> ids;
+  loop_.run(coordination::ensure_path(store_, "/nodepool/hosts"));
+  for (int i = 0; i < 12; ++i) {
+    ids.push_back(add_node_of_others(model::NodeState::ready, fmt::format("node-host{}", i)));
+    loop_.run(store_.create(fmt::format("/nodepool/hosts/{}", i),
+                            to_record(model::HostReport{.provider = "sky",
+                                                        .pool = "main",
+                                                        .host = fmt::format("node-host{}", i),
+                                                        .username = "ci",
+                                                        .port = 22,
+                                                        .labels = {"small"},
+                                                        .problem = "Connection refused",
+                                                        .since = clock_.wall_seconds(),
+                                                        .next_check = 60,
+                                                        .launcher = "l1"}),
+                            coordination::CreateMode::ephemeral));
+  }
+  const auto text_of = [this](const std::string& subject, MayName may_name) {
+    std::string text;
+    add_texts(explain_to(std::move(may_name), subject).value().statements, text);
+    return text;
+  };
+  const std::string label = text_of("small", {});
+  EXPECT_THAT(label, HasSubstr("node-host0, node-host1, node-host10, node-host11, node-host2, "));
+  EXPECT_THAT(label, HasSubstr(", node-host9\n"));
+  for (int i = 0; i < 12; ++i) {
+    EXPECT_THAT(label, HasSubstr(fmt::format("\nhost node-host{} on port 22 is unhealthy", i)));
+  }
+  EXPECT_THAT(label, Not(HasSubstr("more hosts")));
+
+  const std::string request = text_of(add_request(), {});
+  EXPECT_THAT(request, HasSubstr(", node-host7, …\n"));
+  EXPECT_THAT(request, HasSubstr("\n… and 2 more hosts are unhealthy\n"));
+
+  const std::string own =
+      text_of("small", [&ids](const std::string& id) { return id == "small" || id == ids.at(3); });
+  EXPECT_THAT(own, HasSubstr("\nhost node-host3 on port 22 is unhealthy"));
+  EXPECT_THAT(own, HasSubstr("\na host is unhealthy"));
+  EXPECT_THAT(own, Not(HasSubstr("node-host4")));
 }
 
 TEST_F(ExplainerTest, a_reader_gets_no_explanation_of_what_it_may_not_see_any_more) {

@@ -4,8 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <ranges>
+#include <optional>
 #include <set>
+#include <span>
 
 namespace nodepool::report {
 
@@ -13,9 +14,6 @@ namespace {
 
 using model::HostReport;
 using model::Node;
-
-// The most hosts that are named.
-constexpr std::size_t kMostHosts = 10;
 
 std::string next_poll(const HostReport& report) {
   return fmt::format("{} checks it again within {}", report.launcher,
@@ -42,21 +40,23 @@ std::vector<const HostReport*> reports_of(const ExplanationFacts& knowledge,
 }
 
 // "host1, host2": the first names.
-std::string first_of(const std::set<std::string>& names) {
-  const std::size_t shown = std::min(names.size(), kMostHosts);
+std::string first_of(const std::set<std::string>& names, std::size_t most) {
+  const std::size_t shown = std::min(names.size(), most);
   const auto end = std::next(names.begin(), static_cast<std::ptrdiff_t>(shown));
   return fmt::format("{}{}", fmt::join(names.begin(), end, ", "),
                      shown < names.size() ? ", …" : "");
 }
 
-// Whether the reader sees a node on this host.
-bool is_visible_host(const ExplanationFacts& knowledge, const model::Component& pool,
-                     std::string_view host) {
-  if (!knowledge.may_name) return true;
-  const auto& ids = knowledge.nodes.of_provider(pool.provider_name);
-  return std::ranges::any_of(ids, [&](const std::string& id) {
-    return knowledge.nodes.find(id)->hostname == host && knowledge.may_name(id);
-  });
+// The hosts on which the reader sees a node; nothing: it sees all hosts.
+std::optional<std::set<std::string_view>> visible_hosts(const ExplanationFacts& knowledge,
+                                                        const model::Component& pool) {
+  if (!knowledge.may_name) return std::nullopt;
+  std::set<std::string_view> hosts;
+  for (const std::string& id : knowledge.nodes.of_provider(pool.provider_name)) {
+    const Node& node = *knowledge.nodes.find(id);
+    if (node.hostname && knowledge.may_name(id)) hosts.insert(*node.hostname);
+  }
+  return hosts;
 }
 
 std::vector<const Node*> nodes_of(const ExplanationFacts& knowledge, std::string_view host) {
@@ -81,17 +81,20 @@ std::vector<const Node*> nodes_with(const ExplanationFacts& knowledge, const mod
 }
 
 void explain_hosts(Statements& to, const ExplanationFacts& knowledge, const model::Component& pool,
-                   const std::vector<std::string>& labels) {
+                   const std::vector<std::string>& labels, std::size_t most) {
   std::set<std::string> names;
   for (const Node* node : nodes_with(knowledge, pool, labels)) {
     if (node->slot && node->hostname && is_visible(knowledge.may_name, node->id)) {
       names.insert(*node->hostname);
     }
   }
-  say_of(to, "hosts", first_of(names));
+  say_of(to, "hosts", first_of(names, most));
   const std::vector<const HostReport*> reports = reports_of(knowledge, pool, labels);
-  for (const HostReport* report : reports | std::views::take(kMostHosts)) {
-    if (!is_visible_host(knowledge, pool, report->host)) {
+  if (reports.empty()) return;
+  const auto visible = visible_hosts(knowledge, pool);
+  const std::size_t shown = std::min(reports.size(), most);
+  for (const HostReport* report : std::span(reports).first(shown)) {
+    if (visible && !visible->contains(report->host)) {
       say(to, "unhealthy-host",
           fmt::format("a host is unhealthy for {}", duration_text(knowledge.now - report->since)));
       continue;
@@ -100,9 +103,9 @@ void explain_hosts(Statements& to, const ExplanationFacts& knowledge, const mode
         fmt::format("host {} on port {} is {}; {}", report->host, report->port,
                     unhealthy_text(knowledge, *report), next_poll(*report)));
   }
-  if (reports.size() > kMostHosts) {
+  if (reports.size() > shown) {
     say(to, "unhealthy-hosts",
-        fmt::format("… and {} more hosts are unhealthy", reports.size() - kMostHosts));
+        fmt::format("… and {} more hosts are unhealthy", reports.size() - shown));
   }
 }
 
@@ -112,7 +115,8 @@ std::string unhealthy_host(const ExplanationFacts& knowledge, const model::Compo
   if (reports.empty()) return {};
   const std::string others =
       reports.size() > 1 ? fmt::format(" (and {} others)", reports.size() - 1) : "";
-  if (!is_visible_host(knowledge, pool, reports.front()->host)) {
+  const auto visible = visible_hosts(knowledge, pool);
+  if (visible && !visible->contains(reports.front()->host)) {
     return "a host is unhealthy" + others;
   }
   return fmt::format("{} is unhealthy: {}{}", reports.front()->host, reports.front()->problem,
@@ -150,7 +154,7 @@ std::string unhealthy_hosts(const std::vector<HostReport>& hosts) {
   for (const HostReport& report : hosts) names.insert(report.host);
   if (names.empty()) return {};
   return fmt::format("{} unhealthy host(s): {}; see `nodepool explain HOST`", names.size(),
-                     first_of(names));
+                     first_of(names, kMostHosts));
 }
 
 }  // namespace nodepool::report

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,15 +10,18 @@
 
 namespace nodepool::report {
 
+// The most hosts that are named where they are not the subject.
+inline constexpr std::size_t kMostHosts = 10;
+
 // The nodes of the pool that have one of the labels, in order of their ids.
 std::vector<const model::Node*> nodes_with(const ExplanationFacts& knowledge,
                                            const model::Component& pool,
                                            const std::vector<std::string>& labels);
 
 // For a pool and labels: the static hosts of nodes with one of the labels, and the unhealthy hosts
-// and their problems.
+// and their problems; of both at most `most`.
 void explain_hosts(Statements& to, const ExplanationFacts& knowledge, const model::Component& pool,
-                   const std::vector<std::string>& labels);
+                   const std::vector<std::string>& labels, std::size_t most = kMostHosts);
 
 // "host2 is unhealthy: …": the first unhealthy host of the pool with one of the labels, and how
 // many others there are; empty if there is none.

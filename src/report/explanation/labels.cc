@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string_view>
 
@@ -37,7 +38,7 @@ void explain_pool_of_label(Statements& to, const ExplanationFacts& knowledge, co
                   knowledge.nodes.free(pool.provider_name, pool.name, label).size(),
                   is_unresponsive ? "are free" : "can be handed out now"));
   explain_unresponsiveness(details, knowledge, pool);
-  explain_hosts(details, knowledge, pool, {label});
+  explain_hosts(details, knowledge, pool, {label}, std::numeric_limits<std::size_t>::max());
   if (const ProviderFacts* provider = knowledge.provider(pool.provider_name)) {
     explain_capacity(details, knowledge.machine_records(), *provider, pool, {label});
   }
