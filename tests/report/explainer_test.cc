@@ -20,6 +20,7 @@
 #include "async/task_scope.h"
 #include "coordination/memory/memory_server.h"
 #include "coordination/memory/memory_store.h"
+#include "model/lease.h"
 #include "model/records.h"
 #include "tests/support/allocations.h"
 
@@ -31,6 +32,7 @@ using testing::IsEmpty;
 using testing::Lt;
 using testing::Not;
 using testing::SizeIs;
+using Code = planning::Reason::Code;
 using namespace std::string_literals;
 
 // Provider `sky` launches machines in pool `main` with label `small`.
@@ -47,6 +49,13 @@ class SkyConfig final : public driver::ProviderConfig {
     return offer;
   }
 };
+
+void add_texts(const Statements& statements, std::string& to) {
+  for (const Statement& statement : statements) {
+    to += statement.text + "\n";
+    add_texts(statement.details, to);
+  }
+}
 
 class ExplainerTest : public testing::Test {
  protected:
@@ -92,6 +101,29 @@ class ExplainerTest : public testing::Test {
     return id;
   }
 
+  // In use, of label `other`. Returns its id.
+  std::string add_leased_node(const std::string& pool, const std::string& lease, double expires) {
+    model::Node node;
+    node.set_state(model::NodeState::in_use, clock_.wall_seconds());
+    node.provider = "sky";
+    node.pool = pool;
+    node.type = {"other"};
+    node.user_data = model::lease_user_data(
+        {.id = lease, .expires = clock_.wall_seconds() + expires, .holder = "ada"});
+    std::string id = fmt::format("{:010}", transactions_);
+    records_.nodes.seen(id, entry(to_record(node)));
+    return id;
+  }
+
+  // A request that its pool leaves waiting for this reason. Returns its id.
+  std::string add_request_that_waits(planning::Reason::Code code) {
+    std::string id = add_request();
+    decisions_[id][pool_id_] = {.kind = planning::Decision::Kind::wait,
+                                .until = planning::Decision::Until::capacity_is_free,
+                                .reason = {.code = code}};
+    return id;
+  }
+
   // Returns its id.
   std::string add_request() {
     model::NodeRequest request;
@@ -107,6 +139,11 @@ class ExplainerTest : public testing::Test {
     Sources sources = all_sources();
     sources.may_name = std::move(may_name);
     return loop_.run(explain(std::move(sources), subject, {}));
+  }
+  std::string text_for(const std::string& subject, MayName may_name) {
+    std::string text;
+    add_texts(explain_to(std::move(may_name), subject).value().statements, text);
+    return text;
   }
   Explanation explain_label() { return explain_to({}, "small").value(); }
 
@@ -206,13 +243,6 @@ TEST_F(ExplainerTest, the_usage_of_a_provider_is_computed_once_for_all_requests_
   EXPECT_LT(allocations(), 2 * for_one);
 }
 
-void add_texts(const Statements& statements, std::string& to) {
-  for (const Statement& statement : statements) {
-    to += statement.text + "\n";
-    add_texts(statement.details, to);
-  }
-}
-
 TEST_F(ExplainerTest, a_reader_gets_no_names_of_what_it_may_not_see) {
   const std::string theirs = add_request();
   const std::string in_use = add_node_of_others(model::NodeState::in_use);
@@ -224,13 +254,8 @@ TEST_F(ExplainerTest, a_reader_gets_no_names_of_what_it_may_not_see) {
       .kind = planning::Decision::Kind::wait,
       .until = planning::Decision::Until::earlier_one_is_served,
       .reason = {.code = planning::Reason::Code::comes_after, .subject = theirs}};
-  const auto text_for = [&](MayName may_name) {
-    std::string text;
-    add_texts(explain_to(std::move(may_name), own).value().statements, text);
-    return text;
-  };
-  const std::string complete = text_for({});
-  const std::string filtered = text_for([&own](const std::string& id) { return id == own; });
+  const std::string complete = text_for(own, {});
+  const std::string filtered = text_for(own, [&own](const std::string& id) { return id == own; });
   for (const std::string& name : {theirs, in_use, deleting, "their-host"s, "their-ci"s}) {
     EXPECT_THAT(complete, HasSubstr(name));
     EXPECT_THAT(filtered, Not(HasSubstr(name)));
@@ -239,6 +264,49 @@ TEST_F(ExplainerTest, a_reader_gets_no_names_of_what_it_may_not_see) {
   EXPECT_THAT(filtered, HasSubstr("it has not served another client's request for"));
   EXPECT_THAT(filtered, HasSubstr("another client's node is in use for 0:10:00"));
   EXPECT_THAT(filtered, HasSubstr("another client's node is deleting for"));
+}
+
+TEST_F(ExplainerTest, a_full_pool_shows_its_nodes_of_all_labels) {
+  add_leased_node("main", "200-1", 900);
+  const std::string first = add_leased_node("main", "200-2", 291);
+  add_leased_node("side", "200-3", 60);
+  const std::string in_pool = text_for(add_request_that_waits(Code::pool_full), {});
+  EXPECT_THAT(in_pool, HasSubstr("\n2 leases; the first of them ends in 0:04:51\n"));
+  EXPECT_THAT(in_pool,
+              HasSubstr("\nthe next of these leases expires in 0:04:51\nnode " + first +
+                        " (other) is in use by ada for 0:00:00; its lease expires in 0:04:51\n"));
+  const std::string in_provider = text_for(add_request_that_waits(Code::provider_full), {});
+  EXPECT_THAT(in_provider, HasSubstr("\n3 leases; the first of them ends in 0:01:00\n"));
+  const std::string elsewhere = text_for(add_request_that_waits(Code::launches_under_way), {});
+  EXPECT_THAT(elsewhere, Not(HasSubstr("lease")));
+}
+
+TEST_F(ExplainerTest, a_full_pool_shows_the_first_of_many_nodes) {
+  for (int i = 0; i < 6; ++i) add_leased_node("main", "200-1", 60);
+  add_node();
+  const std::string text = text_for(add_request_that_waits(Code::pool_full), {});
+  EXPECT_THAT(text, HasSubstr("\n1 lease; it ends in 0:01:00\n"));
+  EXPECT_THAT(text, HasSubstr("\n… and 2 others\n"));
+  EXPECT_THAT(text, Not(HasSubstr("is building")));
+}
+
+TEST_F(ExplainerTest, a_full_pool_shows_nodes_that_are_not_in_use) {
+  add_node();
+  EXPECT_THAT(text_for(add_request_that_waits(Code::pool_full), {}),
+              HasSubstr(" (small) is building for 0:00:00\n"));
+}
+
+TEST_F(ExplainerTest, a_reader_gets_only_the_number_of_nodes_of_others_that_fill_a_pool) {
+  const std::string own = add_leased_node("main", "200-1", 900);
+  add_leased_node("main", "200-2", 60);
+  add_node_of_others(model::NodeState::deleting);
+  const std::string request = add_request_that_waits(Code::pool_full);
+  const std::string text =
+      text_for(request, [&](const std::string& id) { return id == own || id == request; });
+  EXPECT_THAT(text, HasSubstr("\n1 lease; it ends in 0:15:00\n"));
+  EXPECT_THAT(text, HasSubstr("\n2 nodes of other clients\n"));
+  EXPECT_THAT(text, Not(HasSubstr("another client's node")));
+  EXPECT_THAT(text, Not(HasSubstr("0:01:00")));
 }
 
 TEST_F(ExplainerTest, a_reader_gets_no_explanation_of_what_it_may_not_see_any_more) {

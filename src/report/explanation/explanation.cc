@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <ranges>
+#include <utility>
 
 #include "model/lease.h"
 #include "planning/decision.h"
@@ -77,9 +78,17 @@ std::string first_titles(const std::vector<const Component*>& pools) {
   return fmt::format("{}{}", fmt::join(titles, ", "), pools.size() > kMostPools ? ", …" : "");
 }
 
-void explain_pools(Statements& to, const ExplanationFacts& knowledge, const NodeRequest& request,
-                   const std::vector<history::JournalEntry>& history) {
-  if (knowledge.pools.empty()) return say_no_pools(to);
+// Returns the leases that hold the nodes of the pool that `reason` names first; empty: no end of
+// one is known.
+std::string explain_pools(Statements& to, const ExplanationFacts& knowledge,
+                          const NodeRequest& request,
+                          const std::vector<history::JournalEntry>& history,
+                          const ReasonToWait& reason) {
+  if (knowledge.pools.empty()) {
+    say_no_pools(to);
+    return {};
+  }
+  std::string leases;
   Statement& pools = say(to, "pools", "Pools");
   const std::vector<const Component*> without = pools_without_labels(knowledge, request);
   for (const Component* pool : knowledge.pools) {
@@ -90,16 +99,21 @@ void explain_pools(Statements& to, const ExplanationFacts& knowledge, const Node
     explain_unresponsiveness(details, knowledge, *pool);
     if (!pool->supports(request.node_types)) continue;
     if (!request.declined(pool->id)) {
-      explain_use(details, knowledge, *pool, request.node_types);
+      std::string held_by = explain_use(details, knowledge, *pool, request.node_types,
+                                        reason_of_decision(knowledge, request, history, *pool));
+      const bool is_named = reason.text.starts_with(pool_title(*pool) + " ");
+      if (leases.empty() && is_named) leases = std::move(held_by);
       explain_hosts(details, knowledge, *pool, request.node_types);
     }
     if (const ProviderFacts* provider = knowledge.provider(pool->provider_name)) {
       explain_capacity(details, knowledge.machine_records(), *provider, *pool, request.node_types);
     }
   }
-  if (without.empty()) return;
-  say(pools.details, "not-offered",
-      fmt::format("{} pool(s) without its labels: {}", without.size(), first_titles(without)));
+  if (!without.empty()) {
+    say(pools.details, "not-offered",
+        fmt::format("{} pool(s) without its labels: {}", without.size(), first_titles(without)));
+  }
+  return leases;
 }
 
 // The failed launch attempts in the journal of this host, and the command that shows their traces.
@@ -265,11 +279,13 @@ Explanation explain_request_within(const ExplanationFacts& knowledge, const Node
   say_of(facts, "advice", reason.advice);
   if (!reason.text.empty()) say_of(facts, "usually", usual_wait(knowledge, request));
   switch (request.state) {
-    case RequestState::requested:
+    case RequestState::requested: {
       say_of(facts, "position", position_in_queue(knowledge, request));
-      explain_pools(statements, knowledge, request, history);
+      std::string leases = explain_pools(statements, knowledge, request, history, reason);
+      say_of(statements.front().details, "held-by", "held by", std::move(leases));
       explain_wait_for_pools(statements, knowledge, request, history);
       break;
+    }
     case RequestState::pending:
       explain_nodes(
           say(statements, "nodes",

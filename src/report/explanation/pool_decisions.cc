@@ -132,7 +132,8 @@ std::string advice_for(const ExplanationFacts& knowledge, const NodeRequest& req
   if (std::ranges::find(kFull, reason, planning::name_of) == kFull.end()) {
     return advice_about(reason);
   }
-  const std::vector<const Node*> deleting = nodes_in_deletion(knowledge, pool, request.node_types);
+  const std::vector<const Node*> deleting =
+      in_deletion(holders_of(knowledge, pool, request.node_types, reason));
   if (deleting.empty() || knowledge.now - deleting.front()->state_time <= kSlowDeletion) {
     return with_holds(knowledge, pool, advice_about(reason));
   }
@@ -269,6 +270,18 @@ Statement pool_decision(const ExplanationFacts& knowledge, const NodeRequest& re
                                knows_all_decisions(knowledge, request, history, pool)
                                    ? "it has not decided about it yet"
                                    : "this host has no record of a decision by this pool"));
+}
+
+std::string reason_of_decision(const ExplanationFacts& knowledge, const NodeRequest& request,
+                               const std::vector<history::JournalEntry>& history,
+                               const Component& pool) {
+  if (const Decision* decision = present_decision(knowledge, request, pool)) {
+    return std::string(planning::name_of(decision->reason.code));
+  }
+  if (const std::optional<history::JournalEntry> last = last_decision(history, pool)) {
+    return reason_name(std::get<history::Decided>(last->facts));
+  }
+  return pool.paused ? std::string(planning::name_of(planning::Reason::Code::pool_full)) : "";
 }
 
 ReasonToWait reason_to_wait(const ExplanationFacts& knowledge, const NodeRequest& request,

@@ -16,6 +16,13 @@ Statement pool_decision(const ExplanationFacts& knowledge, const model::NodeRequ
                         const std::vector<history::JournalEntry>& history,
                         const model::Component& pool);
 
+// The stable name of the reason (planning::name_of()) for the pool's decision about the request, by
+// the launcher's rules or the last one in `history`; of a paused pool without one: that it is full.
+// Empty: unknown.
+std::string reason_of_decision(const ExplanationFacts& knowledge, const model::NodeRequest& request,
+                               const std::vector<history::JournalEntry>& history,
+                               const model::Component& pool);
+
 // The text of a decline, in the words of the configuration: records and logs have the Python
 // Nodepool's.
 std::string decline_text(std::string text);
