@@ -159,6 +159,19 @@ TEST_F(RequestCommandTest, without_a_launcher_the_command_says_so_and_waits) {
   EXPECT_THAT(err(), StartsWith("nodepool: at present, no launcher serves a pool\n"));
 }
 
+TEST_F(RequestCommandTest, a_launcher_whose_provider_cannot_start_is_named_with_the_problem) {
+  model::Component launcher;
+  launcher.hostname = "l1";
+  launcher.problems = {"provider sky is not in service: no such cloud"};
+  run(coordination::ensure_path(store_, "/nodepool/components/launcher"));
+  run(store_.create("/nodepool/components/launcher/l1", to_record(launcher),
+                    coordination::CreateMode::ephemeral_sequential));
+  pass_time_when_requested(minutes(11));
+  EXPECT_EQ(nodepool({"request", "small"}), 3);
+  EXPECT_THAT(err(), StartsWith("nodepool: at present, launcher on l1 serves no pool: provider sky "
+                                "is not in service: no such cloud\n"));
+}
+
 // Lets time pass in steps until the reason is printed, and then longer than the timeout.
 async::Task<> wait_for_reason(const RequestCommandTest& test, LauncherDouble& launcher,
                               async::VirtualClock& clock) {

@@ -101,6 +101,13 @@ class ExplainerTest : public testing::Test {
     return id;
   }
 
+  void add_launcher(const std::string& host, std::vector<std::string> problems) {
+    model::Component launcher;
+    launcher.hostname = host;
+    launcher.problems = std::move(problems);
+    records_.components.seen("launcher/" + host + "0000000000", entry(to_record(launcher)));
+  }
+
   // In use, of label `other`. Returns its id.
   std::string add_leased_node(const std::string& pool, const std::string& lease, double expires) {
     model::Node node;
@@ -307,6 +314,30 @@ TEST_F(ExplainerTest, a_reader_gets_only_the_number_of_nodes_of_others_that_fill
   EXPECT_THAT(text, HasSubstr("\n2 nodes of other clients\n"));
   EXPECT_THAT(text, Not(HasSubstr("another client's node")));
   EXPECT_THAT(text, Not(HasSubstr("0:01:00")));
+}
+
+TEST_F(ExplainerTest, without_pools_the_problem_of_a_launcher_is_the_reason) {
+  records_.components.removed("pool/l10000000000");
+  const std::string request = add_request();
+  EXPECT_THAT(text_for(request, {}),
+              HasSubstr("\nstart a launcher whose configuration has a pool for the label\n"
+                        "1 of 1 waiting requests; 0 requests ahead want the same label\n"
+                        "No pool is registered: no launcher runs, or none has a provider.\n"));
+  add_launcher("l1", {});
+  EXPECT_THAT(text_for(request, {}),
+              HasSubstr("\nlauncher on l1 serves no pool\nwait until it has started, or "));
+  add_launcher("l2", {"the history cannot be written: the disk is full",
+                      "provider sky is not in service: no such cloud"});
+  add_launcher("l3", {});
+  const std::string reason =
+      "launcher on l2 serves no pool: provider sky is not in service: no such cloud";
+  const std::string complete = text_for(request, {});
+  EXPECT_THAT(complete, HasSubstr("\n" + reason + "\nsolve this problem; "));
+  EXPECT_THAT(complete, HasSubstr("\nNo pool is registered: " + reason + ".\n"));
+  EXPECT_THAT(text_for("small", {}), HasSubstr("No pool is registered: " + reason + ".\n"));
+  const std::string filtered = text_for(request, [](const std::string&) { return true; });
+  EXPECT_THAT(filtered, HasSubstr("No pool is registered: a launcher runs, but serves no pool.\n"));
+  EXPECT_THAT(filtered, Not(HasSubstr("no such cloud")));
 }
 
 TEST_F(ExplainerTest, a_reader_gets_no_explanation_of_what_it_may_not_see_any_more) {

@@ -85,7 +85,7 @@ std::string explain_pools(Statements& to, const ExplanationFacts& knowledge,
                           const std::vector<history::JournalEntry>& history,
                           const ReasonToWait& reason) {
   if (knowledge.pools.empty()) {
-    say_no_pools(to);
+    explain_missing_pools(to, knowledge);
     return {};
   }
   std::string leases;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,14 @@ std::string reason_name(const history::Decided& decided);
 // The pools without one of the labels, unless they have declined the request for another reason.
 std::vector<const model::Component*> pools_without_labels(const ExplanationFacts& knowledge,
                                                           const model::NodeRequest& request);
+
+// A launcher that runs, and why it serves no pool, as in `nodepool status`. With `may_name`,
+// without names and problems: these are for operators. Returns nothing if no launcher runs.
+std::optional<ReasonToWait> launcher_without_pools(const model::ComponentTable& components,
+                                                   const MayName& may_name = {});
+
+// For an installation without any registered pool.
+void explain_missing_pools(Statements& to, const ExplanationFacts& knowledge);
 
 // The decision of a pool that offers the request's labels, or the node in launch. Where no decision
 // is known: the pool that may serve it, hangs, or is awaited. Empty if the request does not wait
