@@ -79,6 +79,8 @@ void ReasonFollower::show(const report::Explanation& explanation) {
   const std::string leases = text_of("held-by", explanation);
   print_(fmt::format("nodepool: waiting: {}{}{}", reason_.text, leases.empty() ? "" : "; held by ",
                      leases));
+  const std::string estimate = text_of("estimate", explanation);
+  if (is_first && !estimate.empty()) return print_(fmt::format("nodepool: {}", estimate));
   if (!position.empty()) print_(fmt::format("nodepool: position {}", position));
   const std::string usual = text_of("usually", explanation);
   if (is_first && !usual.empty()) print_(fmt::format("nodepool: {}", usual));

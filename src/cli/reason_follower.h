@@ -14,8 +14,8 @@ using async::Task;
 using installation::Installation;
 
 // Prints why a request waits: for each change of the reason, one line, with the end of the first
-// lease that is in its way, and one with the position in the queue. After the first ones also how
-// long such requests usually wait, if that is known.
+// lease that is in its way, and one with the position in the queue. The first of the latter is an
+// estimate with the usual wait instead, if that is known.
 class ReasonFollower {
  public:
   using Print = std::function<void(const std::string& line)>;

@@ -340,7 +340,8 @@ providers:
   EXPECT_THAT(err(), HasSubstr("or is deleted); held by 1 lease; it ends in 1:59:"));
 }
 
-TEST_F(RequestCommandTest, how_long_others_have_waited_is_printed_after_the_first_reason) {
+TEST_F(RequestCommandTest,
+       the_usual_wait_is_printed_after_the_first_reason_instead_of_the_position) {
   config_ = "store: sqlite://" + (directory_.path() / "nodepool.db").string() + R"(
 labels: [{name: small}]
 providers:
@@ -360,8 +361,8 @@ providers:
   run(launcher_.add_pool("rack", {"small"}));
   scope_.spawn("pass time", wait_for_reason(*this, launcher_, clock_));
   EXPECT_EQ(nodepool({"request", "small"}), 3);
-  EXPECT_THAT(err(), HasSubstr("want the same label\nnodepool: most of the last 5 requests for "
-                               "small were served within 0:00:41\nnodepool: request "));
+  EXPECT_THAT(err(), HasSubstr("or is deleted)\nnodepool: none ahead for the same label; usually "
+                               "served within 0:00:41\nnodepool: request "));
 }
 
 TEST_F(RequestCommandTest, progress_is_shown_on_a_terminal_and_wiped_in_the_end) {

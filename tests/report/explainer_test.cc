@@ -73,7 +73,9 @@ class ExplainerTest : public testing::Test {
   ~ExplainerTest() override { loop_.run(scope_.stop()); }
 
   coordination::Entry entry(std::string record) {
-    return {std::move(record), {.mzxid = ++transactions_}};
+    return {std::move(record),
+            {.mzxid = ++transactions_,
+             .ctime = static_cast<std::int64_t>(clock_.wall_seconds() * 1000)}};
   }
 
   void add_node() {
@@ -168,6 +170,7 @@ class ExplainerTest : public testing::Test {
                           ++explained_;
                           return history::SubjectHistory();
                         },
+                    .waits = waits_,
                     .own_pools = own_pools_,
                     .decisions =
                         [this](const std::string& id) {
@@ -191,6 +194,7 @@ class ExplainerTest : public testing::Test {
   model::Records records_{runtime_, store_, log_};
   config::Config config_;
   std::set<std::string> own_pools_ = {pool_id_};
+  history::Waits waits_;
   std::map<std::string, PoolDecisions> decisions_;  // by request
   int explained_ = 0;                               // requests
   std::int64_t transactions_ = 0;
@@ -338,6 +342,21 @@ TEST_F(ExplainerTest, without_pools_the_problem_of_a_launcher_is_the_reason) {
   const std::string filtered = text_for(request, [](const std::string&) { return true; });
   EXPECT_THAT(filtered, HasSubstr("No pool is registered: a launcher runs, but serves no pool.\n"));
   EXPECT_THAT(filtered, Not(HasSubstr("no such cloud")));
+}
+
+TEST_F(ExplainerTest, the_estimate_has_the_requests_ahead_and_the_usual_wait) {
+  const std::string first = add_request();
+  const std::string second = add_request();
+  EXPECT_THAT(text_for(second, {}), Not(HasSubstr("usual"))) << "it is not known";
+  waits_[{"small"}] = {250, 250, 250};
+  EXPECT_THAT(text_for(first, {}),
+              HasSubstr("\nnone ahead for the same label; usually served within 0:04:10\n"));
+  EXPECT_THAT(text_for(second, {}),
+              HasSubstr("\n1 ahead for the same label; usually served within 0:04:10\n"));
+  clock_.advance_by(std::chrono::seconds(251));
+  EXPECT_THAT(text_for(second, {}),
+              HasSubstr("\n1 ahead for the same label; waits longer than usual, which is "
+                        "0:04:10\n"));
 }
 
 TEST_F(ExplainerTest, a_reader_gets_no_explanation_of_what_it_may_not_see_any_more) {
