@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <ranges>
@@ -127,7 +128,10 @@ std::string explain_use(Statements& to, const ExplanationFacts& knowledge,
       uses.push_back({node});
     }
   }
-  std::ranges::sort(uses, {}, [](const Use& use) {
+  // A full pool may have thousands.
+  const auto shown =
+      std::next(uses.begin(), static_cast<std::ptrdiff_t>(std::min(uses.size(), kMostUses)));
+  std::ranges::partial_sort(uses, shown, {}, [](const Use& use) {
     return std::tuple(end_of(use), use.node->state != NodeState::in_use,
                       std::string_view(use.node->id));
   });
