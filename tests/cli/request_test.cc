@@ -307,6 +307,7 @@ TEST_F(RequestCommandTest, off_a_terminal_an_advance_in_the_queue_is_printed_onc
   model::NodeRequest other;
   other.node_types = {"small"};
   std::vector<std::string> ahead;
+  ahead.reserve(2);
   for (int i = 0; i < 2; ++i) {
     ahead.push_back(run(store_.create(model::request_path("100-"), to_record(other),
                                       coordination::CreateMode::persistent_sequential)));
