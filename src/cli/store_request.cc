@@ -7,6 +7,7 @@
 #include "async/event.h"
 #include "async/finally.h"
 #include "async/task_scope.h"
+#include "report/explanation/pool_decisions.h"
 #include "report/shortage.h"
 
 namespace nodepool::cli {
@@ -33,7 +34,7 @@ class ProgressReporter {
   void report(const NodeRequest& request) {
     progress_ = progress_of(request);
     progress_.pools = std::max(progress_.declined.size(), components_.pools().size());
-    progress_.shortage = report::shortage(components_.pools(), request.node_types);
+    progress_.shortage = shortage_for(request);
     report_with_position();
   }
 
@@ -50,6 +51,14 @@ class ProgressReporter {
   }
 
  private:
+  std::string shortage_for(const NodeRequest& request) const {
+    const std::vector<const model::Component*> pools = components_.pools();
+    if (pools.empty()) {
+      if (const auto reason = report::launcher_without_pools(components_)) return reason->text;
+    }
+    return report::shortage(pools, request.node_types);
+  }
+
   void report_with_position() {
     progress_.position.reset();
     if (requests_ != nullptr) {

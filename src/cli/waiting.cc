@@ -35,13 +35,16 @@ class ProgressPrinter {
     if (!progress.shortage.empty() && !is_over && !std::exchange(hinted_, true)) {
       print("nodepool: at present, " + progress.shortage);
     }
-    if (!context_.err_is_terminal || is_dumb(context_.environment)) return;
+    if (!shows_status()) return;
     std::string line = text_of(progress);
     if (line_shown_ && line == line_) return;
     clear_line();
     line_ = std::move(line);
     show_line();
   }
+
+  // Whether the status, with each change of the position, is on the terminal.
+  bool shows_status() const { return context_.err_is_terminal && !is_dumb(context_.environment); }
 
   // Prints a line above the status.
   void print(const std::string& line) {
@@ -94,8 +97,9 @@ struct Answer {
 Task<> request_and_print(Context& context, Installation& installation,
                          Installation::Request request, Answer& answer) {
   ProgressPrinter printer(context, request.labels);
-  ReasonFollower follower(context.runtime, installation,
-                          [&printer](const std::string& line) { printer.print(line); });
+  ReasonFollower follower(
+      context.runtime, installation, [&printer](const std::string& line) { printer.print(line); },
+      /*prints_advance=*/!printer.shows_status());
   const async::Duration timeout = request.timeout;
   std::string request_id;  // another one if it had to be created again
   async::TaskScope scope(context.runtime, [](const std::string&, const std::string&) {});

@@ -159,6 +159,19 @@ TEST_F(RequestCommandTest, without_a_launcher_the_command_says_so_and_waits) {
   EXPECT_THAT(err(), StartsWith("nodepool: at present, no launcher serves a pool\n"));
 }
 
+TEST_F(RequestCommandTest, a_launcher_whose_provider_cannot_start_is_named_with_the_problem) {
+  model::Component launcher;
+  launcher.hostname = "l1";
+  launcher.problems = {"provider sky is not in service: no such cloud"};
+  run(coordination::ensure_path(store_, "/nodepool/components/launcher"));
+  run(store_.create("/nodepool/components/launcher/l1", to_record(launcher),
+                    coordination::CreateMode::ephemeral_sequential));
+  pass_time_when_requested(minutes(11));
+  EXPECT_EQ(nodepool({"request", "small"}), 3);
+  EXPECT_THAT(err(), StartsWith("nodepool: at present, launcher on l1 serves no pool: provider sky "
+                                "is not in service: no such cloud\n"));
+}
+
 // Lets time pass in steps until the reason is printed, and then longer than the timeout.
 async::Task<> wait_for_reason(const RequestCommandTest& test, LauncherDouble& launcher,
                               async::VirtualClock& clock) {
@@ -266,7 +279,70 @@ TEST_F(RequestCommandTest, the_position_in_the_queue_is_printed_with_the_reason)
                         "the same label\nnodepool: request "));
 }
 
-TEST_F(RequestCommandTest, how_long_others_have_waited_is_printed_after_the_first_reason) {
+// Lets time pass in steps of a second. Twenty seconds after the first reason, the requests ahead
+// are gone; half a minute later, the time of the request is over.
+async::Task<> let_request_advance(const RequestCommandTest& test, LauncherDouble& launcher,
+                                  coordination::Store& store, std::vector<std::string> ahead,
+                                  async::VirtualClock& clock) {
+  int second = 0;
+  while (second < 60) {
+    const std::vector<std::string> requests = co_await launcher.requests();
+    const bool is_asleep =
+        !requests.empty() && clock.next_wakeup() < clock.now() + std::chrono::minutes(1);
+    if (is_asleep) clock.advance_by(std::chrono::seconds(1));
+    for (int turn = 0; turn < 20; ++turn) {
+      co_await boost::asio::post(boost::asio::use_awaitable);
+    }
+    if (!test.shown().contains("waiting:")) continue;
+    if (++second != 20) continue;
+    for (const std::string& path : ahead) co_await store.remove(path, coordination::kAnyVersion);
+  }
+  clock.advance_by(minutes(11));
+}
+
+TEST_F(RequestCommandTest, off_a_terminal_an_advance_in_the_queue_is_printed_once) {
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  run(launcher_.add_pool("rack", {"small"}));
+  run(coordination::ensure_path(store_, "/nodepool/requests"));
+  model::NodeRequest other;
+  other.node_types = {"small"};
+  std::vector<std::string> ahead;
+  ahead.reserve(2);
+  for (int i = 0; i < 2; ++i) {
+    ahead.push_back(run(store_.create(model::request_path("100-"), to_record(other),
+                                      coordination::CreateMode::persistent_sequential)));
+  }
+  scope_.spawn("pass time", let_request_advance(*this, launcher_, store_, ahead, clock_));
+  EXPECT_EQ(nodepool({"request", "small"}), 3);
+  EXPECT_THAT(err(), HasSubstr("\nnodepool: position 3 of 3 waiting requests; 2 requests ahead "
+                               "want the same label\n"
+                               "nodepool: position 1 of 1 waiting requests; 0 requests ahead want "
+                               "the same label\nnodepool: request "));
+}
+
+TEST_F(RequestCommandTest, the_end_of_the_first_lease_is_printed_with_the_reason) {
+  config_ = "store: sqlite://" + (directory_.path() / "nodepool.db").string() + R"(
+labels: [{name: small}]
+providers:
+  - {name: rack, driver: static, pools: [{name: main, nodes: [{name: h1, labels: [small]}]}]}
+)";
+  launcher_.react(LauncherDouble::Reaction::ignore);
+  run(launcher_.add_pool("rack", {"small"}));
+  model::Node node;
+  node.type = {"small"};
+  node.provider = "rack";
+  node.pool = "main";
+  node.set_state(NodeState::in_use, clock_.wall_seconds());
+  node.user_data = model::lease_user_data(
+      {.id = "200-0000000099", .expires = clock_.wall_seconds() + 7200, .holder = "ada"});
+  run(launcher_.add_node(node));
+  scope_.spawn("pass time", wait_for_reason(*this, launcher_, clock_));
+  EXPECT_EQ(nodepool({"request", "small"}), 3);
+  EXPECT_THAT(err(), HasSubstr("or is deleted); held by 1 lease; it ends in 1:59:"));
+}
+
+TEST_F(RequestCommandTest,
+       the_usual_wait_is_printed_after_the_first_reason_instead_of_the_position) {
   config_ = "store: sqlite://" + (directory_.path() / "nodepool.db").string() + R"(
 labels: [{name: small}]
 providers:
@@ -286,8 +362,8 @@ providers:
   run(launcher_.add_pool("rack", {"small"}));
   scope_.spawn("pass time", wait_for_reason(*this, launcher_, clock_));
   EXPECT_EQ(nodepool({"request", "small"}), 3);
-  EXPECT_THAT(err(), HasSubstr("want the same label\nnodepool: most of the last 5 requests for "
-                               "small were served within 0:00:41\nnodepool: request "));
+  EXPECT_THAT(err(), HasSubstr("or is deleted)\nnodepool: none ahead for the same label; usually "
+                               "served within 0:00:41\nnodepool: request "));
 }
 
 TEST_F(RequestCommandTest, progress_is_shown_on_a_terminal_and_wiped_in_the_end) {

@@ -22,6 +22,7 @@
 #include "coordination/memory/memory_store.h"
 #include "coordination/tree.h"
 #include "model/host_report.h"
+#include "model/lease.h"
 #include "model/records.h"
 #include "tests/support/allocations.h"
 
@@ -33,6 +34,7 @@ using testing::IsEmpty;
 using testing::Lt;
 using testing::Not;
 using testing::SizeIs;
+using Code = planning::Reason::Code;
 using namespace std::string_literals;
 
 // Provider `sky` launches machines in pool `main` with label `small`.
@@ -50,6 +52,13 @@ class SkyConfig final : public driver::ProviderConfig {
   }
 };
 
+void add_texts(const Statements& statements, std::string& to) {
+  for (const Statement& statement : statements) {
+    to += statement.text + "\n";
+    add_texts(statement.details, to);
+  }
+}
+
 class ExplainerTest : public testing::Test {
  protected:
   ExplainerTest() {
@@ -66,7 +75,9 @@ class ExplainerTest : public testing::Test {
   ~ExplainerTest() override { loop_.run(scope_.stop()); }
 
   coordination::Entry entry(std::string record) {
-    return {std::move(record), {.mzxid = ++transactions_}};
+    return {std::move(record),
+            {.mzxid = ++transactions_,
+             .ctime = static_cast<std::int64_t>(clock_.wall_seconds() * 1000)}};
   }
 
   void add_node() {
@@ -94,6 +105,36 @@ class ExplainerTest : public testing::Test {
     return id;
   }
 
+  void add_launcher(const std::string& host, std::vector<std::string> problems) {
+    model::Component launcher;
+    launcher.hostname = host;
+    launcher.problems = std::move(problems);
+    records_.components.seen("launcher/" + host + "0000000000", entry(to_record(launcher)));
+  }
+
+  // In use, of label `other`. Returns its id.
+  std::string add_leased_node(const std::string& pool, const std::string& lease, double expires) {
+    model::Node node;
+    node.set_state(model::NodeState::in_use, clock_.wall_seconds());
+    node.provider = "sky";
+    node.pool = pool;
+    node.type = {"other"};
+    node.user_data = model::lease_user_data(
+        {.id = lease, .expires = clock_.wall_seconds() + expires, .holder = "ada"});
+    std::string id = fmt::format("{:010}", transactions_);
+    records_.nodes.seen(id, entry(to_record(node)));
+    return id;
+  }
+
+  // A request that its pool leaves waiting for this reason. Returns its id.
+  std::string add_request_that_waits(planning::Reason::Code code) {
+    std::string id = add_request();
+    decisions_[id][pool_id_] = {.kind = planning::Decision::Kind::wait,
+                                .until = planning::Decision::Until::capacity_is_free,
+                                .reason = {.code = code}};
+    return id;
+  }
+
   // Returns its id.
   std::string add_request() {
     model::NodeRequest request;
@@ -109,6 +150,11 @@ class ExplainerTest : public testing::Test {
     Sources sources = all_sources();
     sources.may_name = std::move(may_name);
     return loop_.run(explain(std::move(sources), subject, {}));
+  }
+  std::string text_for(const std::string& subject, MayName may_name) {
+    std::string text;
+    add_texts(explain_to(std::move(may_name), subject).value().statements, text);
+    return text;
   }
   Explanation explain_label() { return explain_to({}, "small").value(); }
 
@@ -126,6 +172,7 @@ class ExplainerTest : public testing::Test {
                           ++explained_;
                           return history::SubjectHistory();
                         },
+                    .waits = waits_,
                     .own_pools = own_pools_,
                     .decisions =
                         [this](const std::string& id) {
@@ -149,6 +196,7 @@ class ExplainerTest : public testing::Test {
   model::Records records_{runtime_, store_, log_};
   config::Config config_;
   std::set<std::string> own_pools_ = {pool_id_};
+  history::Waits waits_;
   std::map<std::string, PoolDecisions> decisions_;  // by request
   int explained_ = 0;                               // requests
   std::int64_t transactions_ = 0;
@@ -208,13 +256,6 @@ TEST_F(ExplainerTest, the_usage_of_a_provider_is_computed_once_for_all_requests_
   EXPECT_LT(allocations(), 2 * for_one);
 }
 
-void add_texts(const Statements& statements, std::string& to) {
-  for (const Statement& statement : statements) {
-    to += statement.text + "\n";
-    add_texts(statement.details, to);
-  }
-}
-
 TEST_F(ExplainerTest, a_reader_gets_no_names_of_what_it_may_not_see) {
   const std::string theirs = add_request();
   const std::string in_use = add_node_of_others(model::NodeState::in_use);
@@ -226,13 +267,8 @@ TEST_F(ExplainerTest, a_reader_gets_no_names_of_what_it_may_not_see) {
       .kind = planning::Decision::Kind::wait,
       .until = planning::Decision::Until::earlier_one_is_served,
       .reason = {.code = planning::Reason::Code::comes_after, .subject = theirs}};
-  const auto text_for = [&](MayName may_name) {
-    std::string text;
-    add_texts(explain_to(std::move(may_name), own).value().statements, text);
-    return text;
-  };
-  const std::string complete = text_for({});
-  const std::string filtered = text_for([&own](const std::string& id) { return id == own; });
+  const std::string complete = text_for(own, {});
+  const std::string filtered = text_for(own, [&own](const std::string& id) { return id == own; });
   for (const std::string& name : {theirs, in_use, deleting, "their-host"s, "their-ci"s}) {
     EXPECT_THAT(complete, HasSubstr(name));
     EXPECT_THAT(filtered, Not(HasSubstr(name)));
@@ -283,6 +319,88 @@ TEST_F(ExplainerTest, a_label_names_all_hosts_and_a_request_some) {
   EXPECT_THAT(own, HasSubstr("\nhost node-host3 on port 22 is unhealthy"));
   EXPECT_THAT(own, HasSubstr("\na host is unhealthy"));
   EXPECT_THAT(own, Not(HasSubstr("node-host4")));
+}
+
+TEST_F(ExplainerTest, a_full_pool_shows_its_nodes_of_all_labels) {
+  add_leased_node("main", "200-1", 900);
+  const std::string first = add_leased_node("main", "200-2", 291);
+  add_leased_node("side", "200-3", 60);
+  const std::string in_pool = text_for(add_request_that_waits(Code::pool_full), {});
+  EXPECT_THAT(in_pool, HasSubstr("\n2 leases; the first of them ends in 0:04:51\n"));
+  EXPECT_THAT(in_pool,
+              HasSubstr("\nthe next of these leases expires in 0:04:51\nnode " + first +
+                        " (other) is in use by ada for 0:00:00; its lease expires in 0:04:51\n"));
+  const std::string in_provider = text_for(add_request_that_waits(Code::provider_full), {});
+  EXPECT_THAT(in_provider, HasSubstr("\n3 leases; the first of them ends in 0:01:00\n"));
+  const std::string elsewhere = text_for(add_request_that_waits(Code::launches_under_way), {});
+  EXPECT_THAT(elsewhere, Not(HasSubstr("lease")));
+}
+
+TEST_F(ExplainerTest, a_full_pool_shows_the_first_of_many_nodes) {
+  for (int i = 0; i < 6; ++i) add_leased_node("main", "200-1", 60);
+  add_node();
+  const std::string text = text_for(add_request_that_waits(Code::pool_full), {});
+  EXPECT_THAT(text, HasSubstr("\n1 lease; it ends in 0:01:00\n"));
+  EXPECT_THAT(text, HasSubstr("\n… and 2 others\n"));
+  EXPECT_THAT(text, Not(HasSubstr("is building")));
+}
+
+TEST_F(ExplainerTest, a_full_pool_shows_nodes_that_are_not_in_use) {
+  add_node();
+  EXPECT_THAT(text_for(add_request_that_waits(Code::pool_full), {}),
+              HasSubstr(" (small) is building for 0:00:00\n"));
+}
+
+TEST_F(ExplainerTest, a_reader_gets_only_the_number_of_nodes_of_others_that_fill_a_pool) {
+  const std::string own = add_leased_node("main", "200-1", 900);
+  add_leased_node("main", "200-2", 60);
+  add_node_of_others(model::NodeState::deleting);
+  const std::string request = add_request_that_waits(Code::pool_full);
+  const std::string text =
+      text_for(request, [&](const std::string& id) { return id == own || id == request; });
+  EXPECT_THAT(text, HasSubstr("\n1 lease; it ends in 0:15:00\n"));
+  EXPECT_THAT(text, HasSubstr("\n2 nodes of other clients\n"));
+  EXPECT_THAT(text, Not(HasSubstr("another client's node")));
+  EXPECT_THAT(text, Not(HasSubstr("0:01:00")));
+}
+
+TEST_F(ExplainerTest, without_pools_the_problem_of_a_launcher_is_the_reason) {
+  records_.components.removed("pool/l10000000000");
+  const std::string request = add_request();
+  EXPECT_THAT(text_for(request, {}),
+              HasSubstr("\nstart a launcher whose configuration has a pool for the label\n"
+                        "1 of 1 waiting requests; 0 requests ahead want the same label\n"
+                        "No pool is registered: no launcher runs, or none has a provider.\n"));
+  add_launcher("l1", {});
+  EXPECT_THAT(text_for(request, {}),
+              HasSubstr("\nlauncher on l1 serves no pool\nwait until it has started, or "));
+  add_launcher("l2", {"the history cannot be written: the disk is full",
+                      "provider sky is not in service: no such cloud"});
+  add_launcher("l3", {});
+  const std::string reason =
+      "launcher on l2 serves no pool: provider sky is not in service: no such cloud";
+  const std::string complete = text_for(request, {});
+  EXPECT_THAT(complete, HasSubstr("\n" + reason + "\nsolve this problem; "));
+  EXPECT_THAT(complete, HasSubstr("\nNo pool is registered: " + reason + ".\n"));
+  EXPECT_THAT(text_for("small", {}), HasSubstr("No pool is registered: " + reason + ".\n"));
+  const std::string filtered = text_for(request, [](const std::string&) { return true; });
+  EXPECT_THAT(filtered, HasSubstr("No pool is registered: a launcher runs, but serves no pool.\n"));
+  EXPECT_THAT(filtered, Not(HasSubstr("no such cloud")));
+}
+
+TEST_F(ExplainerTest, the_estimate_has_the_requests_ahead_and_the_usual_wait) {
+  const std::string first = add_request();
+  const std::string second = add_request();
+  EXPECT_THAT(text_for(second, {}), Not(HasSubstr("usual"))) << "it is not known";
+  waits_[{"small"}] = {250, 250, 250};
+  EXPECT_THAT(text_for(first, {}),
+              HasSubstr("\nnone ahead for the same label; usually served within 0:04:10\n"));
+  EXPECT_THAT(text_for(second, {}),
+              HasSubstr("\n1 ahead for the same label; usually served within 0:04:10\n"));
+  clock_.advance_by(std::chrono::seconds(251));
+  EXPECT_THAT(text_for(second, {}),
+              HasSubstr("\n1 ahead for the same label; waits longer than usual, which is "
+                        "0:04:10\n"));
 }
 
 TEST_F(ExplainerTest, a_reader_gets_no_explanation_of_what_it_may_not_see_any_more) {

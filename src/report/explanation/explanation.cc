@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <ranges>
+#include <utility>
 
 #include "model/lease.h"
 #include "planning/decision.h"
@@ -41,31 +42,62 @@ bool shares_label(const NodeRequest& request, const NodeRequest& other) {
   });
 }
 
-std::string position_in_queue(const ExplanationFacts& knowledge, const NodeRequest& request) {
-  std::size_t ahead = 0;
+// The waiting requests before this one, and those of them that share a label with it.
+struct Ahead {
+  std::size_t all = 0;
   std::size_t rivals = 0;
+};
+
+Ahead ahead_of(const ExplanationFacts& knowledge, const NodeRequest& request) {
+  Ahead ahead;
   for (const auto& [key, id] : knowledge.requests.waiting()) {
     if (id == request.id) break;
-    ++ahead;
-    if (shares_label(request, *knowledge.requests.find(id))) ++rivals;
+    ++ahead.all;
+    if (shares_label(request, *knowledge.requests.find(id))) ++ahead.rivals;
   }
-  return fmt::format(
-      "{} of {} waiting requests; {} the same label", ahead + 1,
-      knowledge.requests.waiting().size(),
-      rivals == 1 ? "1 request ahead wants" : fmt::format("{} requests ahead want", rivals));
+  return ahead;
 }
 
-// "most of the last 12 requests for small were served within 41s". Empty if there are too few to
-// tell.
-std::string usual_wait(const ExplanationFacts& knowledge, const NodeRequest& request) {
+std::string position_in_queue(const ExplanationFacts& knowledge, const Ahead& ahead) {
+  return fmt::format("{} of {} waiting requests; {} the same label", ahead.all + 1,
+                     knowledge.requests.waiting().size(),
+                     ahead.rivals == 1 ? "1 request ahead wants"
+                                       : fmt::format("{} requests ahead want", ahead.rivals));
+}
+
+// How long most of the last requests for the same labels have waited.
+struct UsualWait {
+  std::size_t requests = 0;
+  std::string labels;
+  double seconds = 0;
+};
+
+// Returns nothing if there are too few to tell.
+std::optional<UsualWait> usual_wait(const ExplanationFacts& knowledge, const NodeRequest& request) {
   constexpr std::size_t kFewest = 3;
   std::vector<std::string> labels = request.node_types;
   std::ranges::sort(labels);
   const auto waits = knowledge.waits.find(labels);
-  if (waits == knowledge.waits.end() || waits->second.size() < kFewest) return {};
-  return fmt::format("most of the last {} requests for {} were served within {}",
-                     waits->second.size(), fmt::join(labels, ", "),
-                     duration_text(std::max(1.0, history::usual_wait(waits->second))));
+  if (waits == knowledge.waits.end() || waits->second.size() < kFewest) return std::nullopt;
+  return UsualWait{waits->second.size(), fmt::format("{}", fmt::join(labels, ", ")),
+                   std::max(1.0, history::usual_wait(waits->second))};
+}
+
+// "most of the last 12 requests for small were served within 0:00:41".
+std::string text_of(const UsualWait& usual) {
+  return fmt::format("most of the last {} requests for {} were served within {}", usual.requests,
+                     usual.labels, duration_text(usual.seconds));
+}
+
+// "2 ahead for the same label; usually served within 0:04:10". The usual wait promises nothing to a
+// request that has waited longer.
+std::string estimate(const ExplanationFacts& knowledge, const NodeRequest& request,
+                     const Ahead& ahead, const UsualWait& usual) {
+  const bool is_late = knowledge.now - request.stat.created() > usual.seconds;
+  return fmt::format("{} ahead for the same label; {} {}",
+                     ahead.rivals == 0 ? "none" : std::to_string(ahead.rivals),
+                     is_late ? "waits longer than usual, which is" : "usually served within",
+                     duration_text(usual.seconds));
 }
 
 // The names of the first pools.
@@ -77,9 +109,17 @@ std::string first_titles(const std::vector<const Component*>& pools) {
   return fmt::format("{}{}", fmt::join(titles, ", "), pools.size() > kMostPools ? ", …" : "");
 }
 
-void explain_pools(Statements& to, const ExplanationFacts& knowledge, const NodeRequest& request,
-                   const std::vector<history::JournalEntry>& history) {
-  if (knowledge.pools.empty()) return say_no_pools(to);
+// Returns the leases that hold the nodes of the pool that `reason` names first; empty: no end of
+// one is known.
+std::string explain_pools(Statements& to, const ExplanationFacts& knowledge,
+                          const NodeRequest& request,
+                          const std::vector<history::JournalEntry>& history,
+                          const ReasonToWait& reason) {
+  if (knowledge.pools.empty()) {
+    explain_missing_pools(to, knowledge);
+    return {};
+  }
+  std::string leases;
   Statement& pools = say(to, "pools", "Pools");
   const std::vector<const Component*> without = pools_without_labels(knowledge, request);
   for (const Component* pool : knowledge.pools) {
@@ -90,16 +130,21 @@ void explain_pools(Statements& to, const ExplanationFacts& knowledge, const Node
     explain_unresponsiveness(details, knowledge, *pool);
     if (!pool->supports(request.node_types)) continue;
     if (!request.declined(pool->id)) {
-      explain_use(details, knowledge, *pool, request.node_types);
+      std::string held_by = explain_use(details, knowledge, *pool, request.node_types,
+                                        reason_of_decision(knowledge, request, history, *pool));
+      const bool is_named = reason.text.starts_with(pool_title(*pool) + " ");
+      if (leases.empty() && is_named) leases = std::move(held_by);
       explain_hosts(details, knowledge, *pool, request.node_types);
     }
     if (const ProviderFacts* provider = knowledge.provider(pool->provider_name)) {
       explain_capacity(details, knowledge.machine_records(), *provider, *pool, request.node_types);
     }
   }
-  if (without.empty()) return;
-  say(pools.details, "not-offered",
-      fmt::format("{} pool(s) without its labels: {}", without.size(), first_titles(without)));
+  if (!without.empty()) {
+    say(pools.details, "not-offered",
+        fmt::format("{} pool(s) without its labels: {}", without.size(), first_titles(without)));
+  }
+  return leases;
 }
 
 // The failed launch attempts in the journal of this host, and the command that shows their traces.
@@ -263,13 +308,18 @@ Explanation explain_request_within(const ExplanationFacts& knowledge, const Node
   const ReasonToWait reason = reason_to_wait(knowledge, request, history);
   say_of(facts, "reason", reason.text);
   say_of(facts, "advice", reason.advice);
-  if (!reason.text.empty()) say_of(facts, "usually", usual_wait(knowledge, request));
+  const std::optional<UsualWait> usual = usual_wait(knowledge, request);
+  if (!reason.text.empty() && usual) say_of(facts, "usually", text_of(*usual));
   switch (request.state) {
-    case RequestState::requested:
-      say_of(facts, "position", position_in_queue(knowledge, request));
-      explain_pools(statements, knowledge, request, history);
+    case RequestState::requested: {
+      const Ahead ahead = ahead_of(knowledge, request);
+      say_of(facts, "position", position_in_queue(knowledge, ahead));
+      if (usual) say_of(facts, "estimate", estimate(knowledge, request, ahead, *usual));
+      std::string leases = explain_pools(statements, knowledge, request, history, reason);
+      say_of(statements.front().details, "held-by", "held by", std::move(leases));
       explain_wait_for_pools(statements, knowledge, request, history);
       break;
+    }
     case RequestState::pending:
       explain_nodes(
           say(statements, "nodes",

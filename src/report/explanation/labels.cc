@@ -50,7 +50,7 @@ void explain_missing_pool(Statements& to, const ExplanationFacts& knowledge,
     return entry.second.state == model::NodeState::ready && entry.second.has_label(label);
   });
   if (knowledge.pools.empty()) {
-    say_no_pools(to);
+    explain_missing_pools(to, knowledge);
   } else {
     say(to, "not-offered",
         fmt::format("No registered pool offers it: {}.", outcome_without_pool(knowledge, label)));

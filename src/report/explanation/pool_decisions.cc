@@ -141,7 +141,8 @@ std::string advice_for(const ExplanationFacts& knowledge, const NodeRequest& req
   if (std::ranges::find(kFull, reason, planning::name_of) == kFull.end()) {
     return advice_about(reason);
   }
-  const std::vector<const Node*> deleting = nodes_in_deletion(knowledge, pool, request.node_types);
+  const std::vector<const Node*> deleting =
+      in_deletion(holders_of(knowledge, pool, request.node_types, reason));
   if (deleting.empty() || knowledge.now - deleting.front()->state_time <= kSlowDeletion) {
     return with_holds(knowledge, pool, advice_about(reason));
   }
@@ -202,6 +203,17 @@ ReasonToWait prospect(const ExplanationFacts& knowledge, const NodeRequest& requ
         advice_for(knowledge, request, pool, planning::name_of(planning::Reason::Code::pool_full))};
   }
   return {is_undecided ? "has not decided about it yet" : "may serve it" + where};
+}
+
+// The problem by which a launcher serves no pool. Empty: unknown.
+std::string why_without_pools(const Component& launcher) {
+  const auto found = std::ranges::find_if(launcher.problems, [](const std::string& problem) {
+    return problem.contains(" is not in service: ");
+  });
+  if (found != launcher.problems.end()) return *found;
+  return launcher.configuration_problem.empty()
+             ? std::string()
+             : model::rejection_text(launcher.configuration_problem);
 }
 
 // Why the request waits although no pool is about to serve it.
@@ -278,6 +290,51 @@ Statement pool_decision(const ExplanationFacts& knowledge, const NodeRequest& re
                                    : "this host has no record of a decision by this pool"));
 }
 
+std::string reason_of_decision(const ExplanationFacts& knowledge, const NodeRequest& request,
+                               const std::vector<history::JournalEntry>& history,
+                               const Component& pool) {
+  if (const Decision* decision = present_decision(knowledge, request, pool)) {
+    return std::string(planning::name_of(decision->reason.code));
+  }
+  if (const std::optional<history::JournalEntry> last = last_decision(history, pool)) {
+    return reason_name(std::get<history::Decided>(last->facts));
+  }
+  return pool.paused ? std::string(planning::name_of(planning::Reason::Code::pool_full)) : "";
+}
+
+std::optional<ReasonToWait> launcher_without_pools(const model::ComponentTable& components,
+                                                   const MayName& may_name) {
+  const Component* launcher = nullptr;
+  std::string problem;
+  for (const auto& [id, component] : components.all()) {
+    if (component.kind != Component::Kind::launcher) continue;
+    const std::string found = why_without_pools(component);
+    if (launcher != nullptr && (!problem.empty() || found.empty())) continue;
+    launcher = &component;
+    problem = found;
+  }
+  if (launcher == nullptr) return std::nullopt;
+  if (may_name) {
+    return ReasonToWait{"a launcher runs, but serves no pool",
+                        "ask an operator: `nodepool status` shows the problems of launchers"};
+  }
+  const std::string text = fmt::format("launcher on {} serves no pool", launcher->hostname);
+  if (problem.empty()) {
+    return ReasonToWait{
+        text,
+        "wait until it has started, or add a pool for the label to a provider in its "
+        "configuration"};
+  }
+  return ReasonToWait{fmt::format("{}: {}", text, problem),
+                      "solve this problem; `nodepool status` shows the others"};
+}
+
+void explain_missing_pools(Statements& to, const ExplanationFacts& knowledge) {
+  const auto reason = launcher_without_pools(knowledge.components, knowledge.may_name);
+  if (!reason) return say_no_pools(to);
+  say(to, "no-pools", fmt::format("No pool is registered: {}.", reason->text));
+}
+
 ReasonToWait reason_to_wait(const ExplanationFacts& knowledge, const NodeRequest& request,
                             const std::vector<history::JournalEntry>& history) {
   if (request.state == RequestState::pending) {
@@ -285,8 +342,9 @@ ReasonToWait reason_to_wait(const ExplanationFacts& knowledge, const NodeRequest
   }
   if (request.state != RequestState::requested) return {};
   if (knowledge.pools.empty()) {
-    return {"no launcher serves a pool",
-            "start a launcher whose configuration has a pool for the label"};
+    const ReasonToWait none{"no launcher serves a pool",
+                            "start a launcher whose configuration has a pool for the label"};
+    return launcher_without_pools(knowledge.components, knowledge.may_name).value_or(none);
   }
   std::vector<ReasonToWait> known;
   std::vector<ReasonToWait> possible;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,13 @@ Statement pool_decision(const ExplanationFacts& knowledge, const model::NodeRequ
                         const std::vector<history::JournalEntry>& history,
                         const model::Component& pool);
 
+// The stable name of the reason (planning::name_of()) for the pool's decision about the request, by
+// the launcher's rules or the last one in `history`; of a paused pool without one: that it is full.
+// Empty: unknown.
+std::string reason_of_decision(const ExplanationFacts& knowledge, const model::NodeRequest& request,
+                               const std::vector<history::JournalEntry>& history,
+                               const model::Component& pool);
+
 // The text of a decline, in the words of the configuration: records and logs have the Python
 // Nodepool's.
 std::string decline_text(std::string text);
@@ -26,6 +34,14 @@ std::string reason_name(const history::Decided& decided);
 // The pools without one of the labels, unless they have declined the request for another reason.
 std::vector<const model::Component*> pools_without_labels(const ExplanationFacts& knowledge,
                                                           const model::NodeRequest& request);
+
+// A launcher that runs, and why it serves no pool, as in `nodepool status`. With `may_name`,
+// without names and problems: these are for operators. Returns nothing if no launcher runs.
+std::optional<ReasonToWait> launcher_without_pools(const model::ComponentTable& components,
+                                                   const MayName& may_name = {});
+
+// For an installation without any registered pool.
+void explain_missing_pools(Statements& to, const ExplanationFacts& knowledge);
 
 // The decision of a pool that offers the request's labels, or the node in launch. Where no decision
 // is known: the pool that may serve it, hangs, or is awaited. Empty if the request does not wait
