@@ -297,12 +297,7 @@ TEST_F(ExplainerTest, a_label_names_all_hosts_and_a_request_some) {
                                                         .launcher = "l1"}),
                             coordination::CreateMode::ephemeral));
   }
-  const auto text_of = [this](const std::string& subject, MayName may_name) {
-    std::string text;
-    add_texts(explain_to(std::move(may_name), subject).value().statements, text);
-    return text;
-  };
-  const std::string label = text_of("small", {});
+  const std::string label = text_for("small", {});
   EXPECT_THAT(label, HasSubstr("node-host0, node-host1, node-host10, node-host11, node-host2, "));
   EXPECT_THAT(label, HasSubstr(", node-host9\n"));
   for (int i = 0; i < 12; ++i) {
@@ -310,12 +305,12 @@ TEST_F(ExplainerTest, a_label_names_all_hosts_and_a_request_some) {
   }
   EXPECT_THAT(label, Not(HasSubstr("more hosts")));
 
-  const std::string request = text_of(add_request(), {});
+  const std::string request = text_for(add_request(), {});
   EXPECT_THAT(request, HasSubstr(", node-host7, …\n"));
   EXPECT_THAT(request, HasSubstr("\n… and 2 more hosts are unhealthy\n"));
 
   const std::string own =
-      text_of("small", [&ids](const std::string& id) { return id == "small" || id == ids.at(3); });
+      text_for("small", [&ids](const std::string& id) { return id == "small" || id == ids.at(3); });
   EXPECT_THAT(own, HasSubstr("\nhost node-host3 on port 22 is unhealthy"));
   EXPECT_THAT(own, HasSubstr("\na host is unhealthy"));
   EXPECT_THAT(own, Not(HasSubstr("node-host4")));
