@@ -229,7 +229,7 @@ void Reader::field(const char* key, Json& value) {
   const OrderedJson* const found = find(key);
   if (found == nullptr) return;
   taken_[position_] = true;
-  value.text = dump(*found);
+  value.text = found->is_null() ? "null" : dump(*found);
 }
 
 UnknownKeys Reader::rest() const {

@@ -50,26 +50,6 @@ bool has_replaced_key(const Node& node, const HostFacts& facts) {
   });
 }
 
-// An entry of a set, for the time of this object.
-class RetiringNode {
- public:
-  RetiringNode(std::set<std::string>& all, std::string id)
-      : all_(all), id_(std::move(id)), is_only_(all.insert(id_).second) {}
-  ~RetiringNode() {
-    if (is_only_) all_.erase(id_);
-  }
-  RetiringNode(const RetiringNode&) = delete;
-  RetiringNode& operator=(const RetiringNode&) = delete;
-
-  // Whether the set did not have it before.
-  bool is_only() const { return is_only_; }
-
- private:
-  std::set<std::string>& all_;
-  std::string id_;
-  bool is_only_;
-};
-
 }  // namespace
 
 StaticProvider::StaticProvider(std::shared_ptr<const StaticProviderConfig> config,
@@ -591,13 +571,24 @@ bool StaticProvider::is_wanted(const Node& node) const {
   return state != states_.end() && !state->second.backoff.has_failed();
 }
 
-// Deregisters a node after the pause, retrying while it is contended or the store is unreachable,
-// unless it is in use or wanted again by then. The store may be full for hours: only the first of
-// its failures is logged. Each failed check of the host calls this again.
+// Each failed check of the host calls this again: one call per node is enough.
 Task<> StaticProvider::retire(std::string id, async::Duration pause) {
   if (pause > kNoPause) co_await context_.runtime.clock.sleep_for(pause);
-  const RetiringNode retiring(retiring_, id);
-  if (!retiring.is_only()) co_return;
+  if (!retiring_.insert(id).second) co_return;
+  try {
+    Task<> deregistering = deregister_if_free(id);
+    co_await std::move(deregistering);
+  } catch (...) {
+    retiring_.erase(id);
+    throw;
+  }
+  retiring_.erase(id);
+}
+
+// Deregisters a node, retrying while it is contended or the store is unreachable, unless it is in
+// use or wanted again by then. The store may be full for hours: only the first of its failures is
+// logged.
+Task<> StaticProvider::deregister_if_free(std::string id) {
   bool is_failing = false;
   while (true) {
     NodeChange change = NodeChange::locked;

@@ -106,6 +106,7 @@ class StaticProvider final : public driver::Provider {
                 std::optional<std::int64_t> slot);
   Task<model::NodeChange> deregister(std::string id);
   Task<> retire(std::string id, async::Duration pause = {});
+  Task<> deregister_if_free(std::string id);
   bool is_wanted(const model::Node& node) const;
   bool has_outdated(const Host& host, const HostState& state, const SlotPlan& plan) const;
   void retire_unconfigured(const model::Node& node, async::Duration pause);
